@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use crate::{
     AnyFailure, CallFailed, Ctx, Declared, DynamicFailure, Failure, OperationFn,
     offload::{LARGE, offload},
-    path::{Call, CallInput, make_id},
+    path::{Call, CallInput, CallStop, make_id},
 };
 
 impl Ctx {
@@ -96,16 +96,16 @@ impl Ctx {
         };
         let mut call = Call::begin(ctx, since);
         let max_depth = self.registry.0.settings.max_depth;
-        let ended: Result<OutputJson, _> = match input {
-            Err(_) => Err(call.refuse(EngineCode::InvalidInput)),
+        let ended: Result<OutputJson, CallStop> = match input {
+            Err(_) => Err(call.refuse(EngineCode::InvalidInput).into()),
             Ok(_) if !self.reaches(name) => {
                 self.log_undeclared(name);
-                Err(call.refuse(EngineCode::NotFound))
+                Err(call.refuse(EngineCode::NotFound).into())
             }
             Ok(_) if self.depth >= max_depth => {
-                Err(call.refuse_with(EngineCode::InvalidRequest, &json!({"max_depth": max_depth})))
+                Err(call.refuse_with(EngineCode::InvalidRequest, &json!({"max_depth": max_depth})).into())
             }
-            Ok(input) => call.answer(&CallInput { name, input: Cow::Owned(input), token: None }, None).await,
+            Ok(input) => call.answer(&CallInput { name, input: Cow::Owned(input), token: None }).await,
         };
         call.end(ended)
     }

@@ -7,7 +7,7 @@ use redress_input::{Beyond, Extent, document};
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::{Call, CallInput, FailedCall, quota::QuotaReservation};
+use super::{Call, CallInput, CallStop, FailedCall, quota::QuotaReservation};
 use crate::{
     Answer, Limited, LimitedCall, Permit, Question, QuestionKind, Refusal, hooks::consent, offload::offload,
     registry::RegisteredOperation,
@@ -19,6 +19,13 @@ enum ConsentOutcome {
     No,
     Unanswered,
     Unasked,
+}
+
+/// A call that was let in: it is found, who calls is known and may, a person has agreed where that is needed, there is room
+/// for its answer, and the limits have taken it. Whoever has this goes on with the input, here or in another task.
+pub(crate) struct Admitted {
+    /// Held until the call ends.
+    pub(super) permits: Permits,
 }
 
 /// What the limits have handed out. There is seldom more than one, which needs no list.
@@ -95,7 +102,7 @@ impl Call {
         &self,
         entry: &Arc<RegisteredOperation>,
         call_input: &CallInput<'_>,
-    ) -> Result<Option<Box<Permits>>, Box<FailedCall>> {
+    ) -> Result<Option<Box<Permits>>, CallStop> {
         let permits = if self.can_ask_consent() { Some(Box::new(self.all_limits(entry).await?)) } else { None };
         self.within(self.agree(entry, call_input)).await?;
         Ok(permits)
@@ -193,9 +200,11 @@ impl Call {
     }
 
     /// Asks every limit, and sets the call aside in its allowances.
-    pub(super) async fn all_limits(&self, entry: &RegisteredOperation) -> Result<Permits, Box<FailedCall>> {
+    pub(super) async fn all_limits(&self, entry: &RegisteredOperation) -> Result<Permits, CallStop> {
         let mut permits = self.limits(entry)?;
-        permits.quota = self.set_aside(entry).await?;
+        if self.ctx.registry.0.has_quotas {
+            permits.quota = Box::pin(self.set_aside(entry)).await?;
+        }
         Ok(permits)
     }
 

@@ -10,7 +10,7 @@ use futures_util::FutureExt as _;
 use redress_contract::{EngineCode, Envelope};
 use tokio::time::Instant;
 
-use super::{Call, CallInput, FailedCall, admit::Permits};
+use super::{Call, CallInput, CallStop, admit::Permits};
 use crate::{
     Registry, Request,
     author::handler::{BoundHandler, InputReader},
@@ -76,14 +76,14 @@ impl Call {
                 held.push(permits);
                 Ok(Some(OpenOperation { call, entry }))
             }
-            Err(bad) => Err(call.end_outside(Err(bad))),
+            Err(bad) => Err(call.end_outside(Err(bad.into()))),
         }
     }
 
-    async fn look_agreed(&mut self, call_input: &CallInput<'_>) -> Result<Arc<RegisteredOperation>, Box<FailedCall>> {
+    async fn look_agreed(&mut self, call_input: &CallInput<'_>) -> Result<Arc<RegisteredOperation>, CallStop> {
         let entry = self.look(call_input).await?;
         if entry.declaration.access().needs_consent() && !self.within(self.has_agreed(&entry)).await? {
-            return Err(self.refuse(EngineCode::ConsentRequired));
+            return Err(self.refuse(EngineCode::ConsentRequired).into());
         }
         Ok(entry)
     }
@@ -91,7 +91,7 @@ impl Call {
 
 impl OpenOperation {
     /// Whether the check of the operation lets this call in.
-    async fn lets_in(&self, call_input: &CallInput<'_>) -> Result<bool, Box<FailedCall>> {
+    async fn lets_in(&self, call_input: &CallInput<'_>) -> Result<bool, CallStop> {
         let OpenOperation { call, entry } = self;
         if entry.check.is_none() {
             return Ok(true);
@@ -100,7 +100,7 @@ impl OpenOperation {
         let reader: Arc<dyn InputReader> = match &entry.bound {
             BoundHandler::Once(handler) => Arc::clone(handler) as _,
             BoundHandler::Stream(handler) => Arc::clone(handler) as _,
-            BoundHandler::Nothing => return Err(call.refuse(EngineCode::HandlerNotBound)),
+            BoundHandler::Nothing => return Err(call.refuse(EngineCode::HandlerNotBound).into()),
         };
         let (_, failed) = call.read_checked(entry, reader, call_input).await?;
         Ok(failed.is_none())

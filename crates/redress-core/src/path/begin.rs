@@ -14,7 +14,7 @@ use std::{
 use redress_contract::{Allowance, EngineCode, RequestId, Started};
 use tokio::time::Instant;
 
-use super::{FailedCall, audit::Audited};
+use super::{CallStop, FailedCall, audit::Audited};
 use crate::{Ctx, registry::RegisteredOperation};
 
 /// One call, from its first moment to its last. What the handler is told about it grows with
@@ -82,7 +82,7 @@ impl Call {
     pub(super) async fn within<T>(
         &self,
         step: impl Future<Output = Result<T, Box<FailedCall>>>,
-    ) -> Result<T, Box<FailedCall>> {
+    ) -> Result<T, CallStop> {
         // What a composed call asks puts down the whole tree, at its root: to end this call alone
         // would fail what has no part in the question.
         let asks = async {
@@ -93,10 +93,10 @@ impl Call {
         };
         tokio::select! {
             biased;
-            () = self.called_off() => Err(self.refuse(EngineCode::Cancelled)),
-            ended = step => ended,
-            () = asks => Err(self.asks()),
-            () = self.at_deadline() => Err(self.too_late()),
+            () = self.called_off() => Err(self.refuse(EngineCode::Cancelled).into()),
+            ended = step => Ok(ended?),
+            () = asks => Err(CallStop::Suspended),
+            () = self.at_deadline() => Err(self.too_late().into()),
         }
     }
 

@@ -6,7 +6,7 @@ use std::{future::Future, panic::AssertUnwindSafe};
 use futures_util::FutureExt as _;
 use redress_contract::EngineCode;
 
-use super::{Call, FailedCall, drive::panic_text};
+use super::{Call, CallStop, FailedCall, drive::panic_text};
 use crate::{
     Fault, Refusal,
     author::{
@@ -31,7 +31,7 @@ impl Call {
         entry: &'a RegisteredOperation,
         check: &OperationCheck,
         input: &'a ReadInput,
-    ) -> impl Future<Output = Result<Option<Box<FailedCall>>, Box<FailedCall>>> + Send + 'a {
+    ) -> impl Future<Output = Result<Option<Box<FailedCall>>, CallStop>> + Send + 'a {
         let checking = check.run(&self.ctx, &**input);
         let verdict = async move {
             match AssertUnwindSafe(checking).catch_unwind().await {
@@ -65,13 +65,9 @@ impl Call {
     }
 
     /// Ends the call with the declared failure of its check, at the handler's place.
-    pub(super) fn end_checked<T>(
-        &self,
-        entry: &RegisteredOperation,
-        bad: Box<FailedCall>,
-    ) -> Result<T, Box<FailedCall>> {
+    pub(super) fn end_checked<T>(&self, entry: &RegisteredOperation, bad: Box<FailedCall>) -> Result<T, CallStop> {
         match self.start_handler() {
-            None => Err(bad),
+            None => Err(bad.into()),
             Some(never) => self.map(entry, never),
         }
     }

@@ -7,7 +7,7 @@ use redress_contract::Envelope;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::{Call, CallInput, FailedCall, admit::Permits, make_id};
+use super::{Call, CallInput, CallStop, admit::Permits, make_id};
 use crate::{Classification, Registry, Request, registry::RegisteredOperation};
 
 /// How many values are given at once.
@@ -49,9 +49,9 @@ impl Registry {
         let (mut call, call_input) = self.begin(name, request);
         let admitted = AssertUnwindSafe(call.completing(&call_input, argument)).catch_unwind().await;
         // What the limits have handed out is held until the operation below has ended.
-        let (entry, _permits) = match admitted.unwrap_or_else(|payload| Err(call.map_panic(&*payload))) {
+        let (entry, _permits) = match admitted.unwrap_or_else(|payload| Err(call.map_panic(&*payload).into())) {
             Ok(admitted) => admitted,
-            Err(bad) => return Err(call.end_outside(Err(bad))),
+            Err(stop) => return Err(call.end_outside(Err(stop))),
         };
         let declaration = &entry.declaration;
         let Some(source) = declaration.completions().get(argument) else {
@@ -68,7 +68,7 @@ impl Registry {
         let mut call = Call::begin(ctx, since);
         let input = json!({"argument": argument, "value": value, "given": given}).to_string();
         let call_input = CallInput { name: source.as_str(), input: Cow::Owned(input.into_bytes()), token: None };
-        let ended = call.answer(&call_input, None).await;
+        let ended = call.answer(&call_input).await;
         let envelope = call.end_recorded(ended).await;
         match envelope.output().map(serde_json::from_slice) {
             Some(Ok(values)) => Ok(Completion::of(values)),
@@ -97,11 +97,11 @@ impl Call {
         &mut self,
         call_input: &CallInput<'_>,
         argument: &str,
-    ) -> Result<(Arc<RegisteredOperation>, Option<Permits>), Box<FailedCall>> {
+    ) -> Result<(Arc<RegisteredOperation>, Option<Permits>), CallStop> {
         let entry = self.look(call_input).await?;
         // Nothing is changed, whatever the operation itself would change.
         if self.ctx.idempotency_key.is_some() {
-            return Err(self.needless_key());
+            return Err(self.needless_key().into());
         }
         let runs = entry.declaration.completions().contains_key(argument);
         let permits = if runs { Some(self.limits(&entry)?) } else { None };
@@ -109,12 +109,9 @@ impl Call {
     }
 
     /// The steps up to access: the operation itself is not run, so nobody has to agree to it.
-    pub(super) async fn look(
-        &mut self,
-        call_input: &CallInput<'_>,
-    ) -> Result<Arc<RegisteredOperation>, Box<FailedCall>> {
+    pub(super) async fn look(&mut self, call_input: &CallInput<'_>) -> Result<Arc<RegisteredOperation>, CallStop> {
         let Some(entry) = self.find(call_input) else {
-            return Err(self.not_found(call_input).await);
+            return Err(self.not_found(call_input).await.into());
         };
         self.found(Arc::clone(&entry));
         if call_input.token.is_some() {

@@ -6,7 +6,7 @@ use redress_contract::{Caller, EngineCode, Envelope, Meta, OutputJson};
 use redress_input::document;
 use sha2::{Digest as _, Sha256};
 
-use super::{Call, CallInput, FailedCall, admit::Permits, detached::OwnedCallInput};
+use super::{Call, CallInput, CallStop, FailedCall, detached::OwnedCallInput};
 use crate::{
     Conversation, Question, Registry, Request,
     call::ask::{AskContext, Round},
@@ -70,55 +70,52 @@ impl Registry {
         let (mut call, call_input) = self.begin(name, request);
         let asking = Arc::new(AskContext::rounds(conversation));
         call.ctx.asking = Some(Arc::clone(&asking));
-        let Some(apart) = call.detached(&call_input) else { return call.round(&call_input, &asking, None).await };
+        let Some(detached) = call.detached(&call_input) else {
+            let _over = asking.over().clone().drop_guard();
+            let ended = call.answer(&call_input).await;
+            return call.turn(&call_input, &asking, ended).await;
+        };
         match Box::pin(call.admitted(&call_input)).await {
-            Err(bad) => call.turn(&call_input, &asking, Err(bad)).await,
-            Ok(permits) => {
-                let taken = OwnedCallInput::from(call_input);
-                let round = async move { call.round(&taken.call_input(), &asking, Some(permits)).await };
-                Box::pin(apart.run(round)).await.unwrap_or_else(Turn::Ended)
+            Err(stop) => call.turn(&call_input, &asking, Err(stop)).await,
+            Ok(admitted) => {
+                let owned = OwnedCallInput::from(call_input);
+                let round = async move {
+                    let _over = asking.over().clone().drop_guard();
+                    let call_input = owned.call_input();
+                    let ended = call.answer_admitted(admitted, &call_input).await;
+                    call.turn(&call_input, &asking, ended).await
+                };
+                Box::pin(detached.run(round)).await.unwrap_or_else(Turn::Ended)
             }
         }
     }
 }
 
 impl Call {
-    /// One round, up to its outcome or its questions.
-    async fn round(&mut self, call_input: &CallInput<'_>, asking: &AskContext, permits: Option<Permits>) -> Turn {
-        let _over = asking.over().clone().drop_guard();
-        let ended = self.answer(call_input, permits).await;
-        self.turn(call_input, asking, ended).await
-    }
-
     /// What a round that ended like this comes to.
     async fn turn(
         &mut self,
         call_input: &CallInput<'_>,
         asking: &AskContext,
-        ended: Result<OutputJson, Box<FailedCall>>,
+        ended: Result<OutputJson, CallStop>,
     ) -> Turn {
         let turn = match ended {
-            Err(bad) if bad.asks => match self.fingerprint(call_input).await.and_then(|call| asking.questions(call)) {
-                Some(Round { questions, state }) => Turn::Asks(Asks { questions, state, meta: self.end_round() }),
-                None => {
-                    tracing::error!(request_id = %self.ctx.request_id, "a call remembers more than a state can hold");
-                    let refused = self.refuse(EngineCode::Internal);
-                    Turn::Ended(self.end_outside(Err(refused)))
+            Err(CallStop::Suspended) => {
+                match self.fingerprint(call_input).await.and_then(|call| asking.questions(call)) {
+                    Some(Round { questions, state }) => Turn::Asks(Asks { questions, state, meta: self.end_round() }),
+                    None => {
+                        tracing::error!(request_id = %self.ctx.request_id, "a call remembers more than a state can hold");
+                        let refused = self.refuse(EngineCode::Internal);
+                        Turn::Ended(self.end_outside(Err(refused.into())))
+                    }
                 }
-            },
-            ended => Turn::Ended(self.end_outside(ended)),
+            }
+            ended @ (Ok(_) | Err(CallStop::Failed(_))) => Turn::Ended(self.end_outside(ended)),
         };
         if let Some(receipt) = self.receipt() {
             receipt.await;
         }
         turn
-    }
-
-    /// The ending of a call that goes on in its next round.
-    pub(super) fn asks(&self) -> Box<FailedCall> {
-        let mut bad = self.refuse(EngineCode::Cancelled);
-        bad.asks = true;
-        bad
     }
 
     /// A state says which call it belongs to: this operation, of this caller, with this input.

@@ -8,7 +8,7 @@ use std::{
 
 use redress_contract::{EngineCode, Envelope, Kind, Meta, OutputJson, Problem};
 
-use super::{Call, FailedCall, drive::let_go};
+use super::{Call, CallStop, drive::let_go};
 use crate::{AnyFailure, EndedCall, Fault, registry::RegisteredOperation};
 
 /// How a call ended, as far as those who watch are told.
@@ -22,10 +22,7 @@ struct CallEnd<'a> {
 
 impl Call {
     /// Ends the call: envelope, log and observers, once.
-    pub(crate) fn end(
-        &mut self,
-        outcome: Result<OutputJson, Box<FailedCall>>,
-    ) -> (Envelope, Option<Arc<dyn AnyFailure>>) {
+    pub(crate) fn end(&mut self, outcome: Result<OutputJson, CallStop>) -> (Envelope, Option<Arc<dyn AnyFailure>>) {
         self.ended = true;
         let elapsed = self.since.elapsed();
         let meta = self.meta(elapsed);
@@ -34,7 +31,12 @@ impl Call {
                 let fault = output.breach().map(|_| Fault::Output);
                 (Envelope::success(output, meta), None, fault, None)
             }
-            Err(mut bad) => {
+            Err(stop) => {
+                let mut bad = match stop {
+                    CallStop::Failed(bad) => bad,
+                    // Only a call in rounds is suspended, and that does not end here.
+                    CallStop::Suspended => self.refuse(EngineCode::Cancelled),
+                };
                 self.keep_callable(&mut bad);
                 (Envelope::failure(bad.problem, bad.printed.as_deref(), meta), bad.failure, bad.fault, bad.cause)
             }
@@ -48,7 +50,7 @@ impl Call {
     }
 
     /// Ends a call from outside, where nobody can match the failure by its type.
-    pub(super) fn end_outside(&mut self, outcome: Result<OutputJson, Box<FailedCall>>) -> Envelope {
+    pub(super) fn end_outside(&mut self, outcome: Result<OutputJson, CallStop>) -> Envelope {
         let (envelope, failure) = self.end(outcome);
         let_go(failure);
         envelope

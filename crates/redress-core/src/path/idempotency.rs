@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use redress_contract::{Effect, EngineCode, OutputJson, Started};
 
-use super::{Call, CallInput, FailedCall};
+use super::{Call, CallInput, CallStop, FailedCall, prepare::ReadyHandler};
 use crate::{
     Begin, Exhausted, IdempotencyKey, IdempotencyStore, Recorded, Refusal, Settled, client_prefix,
     offload::{LARGE, offload},
@@ -106,12 +106,27 @@ impl Call {
     }
 }
 
+impl Call {
+    /// The outcome of the first call with the key, once more. What is kept is not for somebody who may not have it any more.
+    pub(super) async fn again(
+        &self,
+        ready: ReadyHandler<'_, OutputJson>,
+        kept: Result<OutputJson, Box<FailedCall>>,
+    ) -> Result<OutputJson, CallStop> {
+        match (ready, kept) {
+            (ReadyHandler::Fails(failed), _) => Err(failed.into()),
+            (ReadyHandler::Runs(_), Ok(output)) => self.within(async { Ok(self.ctx.charged(output).await) }).await,
+            (ReadyHandler::Runs(_), Err(bad)) => Err(bad.into()),
+        }
+    }
+}
+
 impl Claim<'_> {
     /// Says what became of the call, and waits until that is kept. A large output is copied off the workers.
     pub(super) async fn settle(
         mut self: Box<Self>,
-        outcome: Result<OutputJson, Box<FailedCall>>,
-    ) -> Result<OutputJson, Box<FailedCall>> {
+        outcome: Result<OutputJson, CallStop>,
+    ) -> Result<OutputJson, CallStop> {
         let (settled, outcome) = match outcome {
             Ok(output) if output.json().len() > LARGE => {
                 let (kept, output) = offload(move || (output.clone(), output)).await;
@@ -127,20 +142,20 @@ impl Claim<'_> {
         outcome
     }
 
-    fn settled_by(&self, outcome: &Result<OutputJson, Box<FailedCall>>) -> Settled {
-        match outcome {
-            Ok(output) => Settled::Outcome(Recorded::Output(output.clone())),
+    fn settled_by(&self, outcome: &Result<OutputJson, CallStop>) -> Settled {
+        let bad = match outcome {
+            Ok(output) => return Settled::Outcome(Recorded::Output(output.clone())),
+            Err(CallStop::Suspended) => return Settled::Free,
+            Err(CallStop::Failed(bad)) => bad,
+        };
+        let kept = || Settled::Outcome(Recorded::Problem(Box::new(bad.problem.clone())));
+        match bad.failure {
             // What was done is done, and how the call ended is known.
-            Err(bad) if bad.problem.code.as_str() == EngineCode::ResultTooLarge.as_str() => {
-                Settled::Outcome(Recorded::Problem(Box::new(bad.problem.clone())))
-            }
-            Err(bad) if bad.asks => Settled::Free,
-            Err(bad) if bad.failure.is_some() && !bad.problem.retryable => {
-                Settled::Outcome(Recorded::Problem(Box::new(bad.problem.clone())))
-            }
+            _ if bad.problem.code.as_str() == EngineCode::ResultTooLarge.as_str() => kept(),
+            Some(_) if !bad.problem.retryable => kept(),
             // Only the declaration can promise that nothing was changed.
-            Err(bad) if bad.failure.is_some() && bad.problem.effect == Effect::None => Settled::Free,
-            Err(_) => self.cut_off(),
+            Some(_) if bad.problem.effect == Effect::None => Settled::Free,
+            Some(_) | None => self.cut_off(),
         }
     }
 

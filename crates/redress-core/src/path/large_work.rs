@@ -6,7 +6,7 @@ use std::sync::{Arc, atomic::Ordering};
 use redress_contract::OutputJson;
 use redress_input::DecodeError;
 
-use super::{Call, CallInput, FailedCall, converse::fingerprint_of, invalid_input::InputRefusal};
+use super::{Call, CallInput, CallStop, FailedCall, converse::fingerprint_of, invalid_input::InputRefusal};
 use crate::{
     Fingerprint,
     author::handler::{InputReader, ReadInput},
@@ -38,7 +38,7 @@ impl CallInput<'_> {
 impl Call {
     /// [`note_input`](Call::note_input), wherever it is done.
     #[inline]
-    pub(super) async fn note_any_input(&mut self, call_input: &CallInput<'_>) -> Result<(), Box<FailedCall>> {
+    pub(super) async fn note_any_input(&mut self, call_input: &CallInput<'_>) -> Result<(), CallStop> {
         if call_input.is_large() {
             return Box::pin(self.note_large_input(call_input)).await;
         }
@@ -46,7 +46,7 @@ impl Call {
         Ok(())
     }
 
-    async fn note_large_input(&mut self, call_input: &CallInput<'_>) -> Result<(), Box<FailedCall>> {
+    async fn note_large_input(&mut self, call_input: &CallInput<'_>) -> Result<(), CallStop> {
         let (true, Some(audit)) = (self.wants_digest(call_input), self.ctx.registry.0.audit.clone()) else {
             return Ok(());
         };
@@ -62,7 +62,7 @@ impl Call {
         entry: &Arc<RegisteredOperation>,
         reader: Arc<dyn InputReader>,
         call_input: &CallInput<'_>,
-    ) -> Result<ReadInput, Box<FailedCall>> {
+    ) -> Result<ReadInput, CallStop> {
         self.size(entry, call_input)?;
         let abandon = Abandon::default();
         let (entry, input, extent, abandoned) = (Arc::clone(entry), call_input.copied(), self.extent(), abandon.flag());
@@ -74,7 +74,7 @@ impl Call {
                 .map_err(|error| InputRefusal::explained(&*reader, &entry.input, extent, &input, error, &stop)),
         };
         let read = self.within(async { Ok(offload(read).await) }).await?;
-        read.map_err(|refused| self.refused_input(refused))
+        Ok(read.map_err(|refused| self.refused_input(refused))?)
     }
 
     /// Everything from the input's schema to the content guard, for an input that is large or that a check looks at: the
@@ -84,7 +84,7 @@ impl Call {
         entry: &Arc<RegisteredOperation>,
         reader: Arc<dyn InputReader>,
         call_input: &CallInput<'_>,
-    ) -> Result<(ReadInput, Option<Box<FailedCall>>), Box<FailedCall>> {
+    ) -> Result<(ReadInput, Option<Box<FailedCall>>), CallStop> {
         let input = if call_input.is_large() {
             self.read_large(entry, reader, call_input).await?
         } else {
@@ -117,11 +117,11 @@ impl Call {
         reader: Arc<dyn InputReader>,
         call_input: &CallInput<'_>,
         error: DecodeError,
-    ) -> Box<FailedCall> {
+    ) -> CallStop {
         if !call_input.is_long_to_explain() {
             let soon = InputRefusal::explained_soon(&*reader, &entry.input, self.extent(), &call_input.input, error);
             if let Some(refused) = soon {
-                return self.refused_input(refused);
+                return self.refused_input(refused).into();
             }
         }
         let abandon = Abandon::default();
@@ -129,8 +129,8 @@ impl Call {
         let stop = move || abandoned.load(Ordering::Relaxed);
         let explained = offload(move || InputRefusal::explained(&*reader, &entry.input, extent, &input, error, &stop));
         match self.within(async { Ok(explained.await) }).await {
-            Ok(refused) => self.refused_input(refused),
-            Err(bad) => bad,
+            Ok(refused) => self.refused_input(refused).into(),
+            Err(stop) => stop,
         }
     }
 
@@ -139,13 +139,13 @@ impl Call {
         &self,
         entry: &Arc<RegisteredOperation>,
         call_input: &CallInput<'_>,
-    ) -> Result<(), Box<FailedCall>> {
+    ) -> Result<(), CallStop> {
         if entry.source().is_none() {
             return Ok(());
         }
         let (registry, entry, input) = (self.ctx.registry.clone(), Arc::clone(entry), call_input.copied());
         let checked = offload(move || registry.content(&entry, &input));
-        self.within(async { Ok(checked.await) }).await?.map_err(|blocked| self.blocked(blocked))
+        Ok(self.within(async { Ok(checked.await) }).await?.map_err(|blocked| self.blocked(blocked))?)
     }
 
     /// What tells the input from another one under the same idempotency key.
@@ -186,10 +186,10 @@ impl Call {
         &self,
         entry: &Arc<RegisteredOperation>,
         call_input: &CallInput<'_>,
-    ) -> Result<(), Box<FailedCall>> {
+    ) -> Result<(), CallStop> {
         let Some(asking) = self.resumable().filter(|asking| asking.is_resumed()) else { return Ok(()) };
         let fingerprint = self.within(async { Ok(self.large_fingerprint(entry, call_input).await) }).await?;
-        if asking.belongs(|| fingerprint) { Ok(()) } else { Err(self.of_another_call()) }
+        if asking.belongs(|| fingerprint) { Ok(()) } else { Err(self.of_another_call().into()) }
     }
 
     /// [`fingerprint`](Call::fingerprint) of a large input.

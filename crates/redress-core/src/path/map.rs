@@ -18,7 +18,7 @@ use redress_contract::{
 use serde_json::{Map, Value, json};
 
 use super::{
-    Call, FailedCall,
+    Call, CallStop, FailedCall,
     drive::{HandlerRun, panic_text},
 };
 use crate::{
@@ -39,17 +39,17 @@ impl Call {
         &self,
         entry: &RegisteredOperation,
         driven: HandlerRun<Result<T, Box<ErasedFail>>>,
-    ) -> Result<T, Box<FailedCall>> {
-        match driven {
-            HandlerRun::Returned(Ok(output)) => Ok(output),
-            HandlerRun::Returned(Err(ending)) => Err(self.map_ending(entry, *ending)),
-            HandlerRun::Panicked(payload) => Err(self.map_panic(&*payload)),
+    ) -> Result<T, CallStop> {
+        Err(CallStop::Failed(match driven {
+            HandlerRun::Returned(Ok(output)) => return Ok(output),
+            HandlerRun::Asks => return Err(CallStop::Suspended),
+            HandlerRun::Returned(Err(ending)) => self.map_ending(entry, *ending),
+            HandlerRun::Panicked(payload) => self.map_panic(&*payload),
             // What a mutation did before it waited, nobody knows.
-            HandlerRun::NoRoom if entry.declaration.shape() == Shape::Query => Err(self.no_room()),
-            HandlerRun::TimedOut | HandlerRun::NoRoom => Err(self.too_late()),
-            HandlerRun::Cancelled => Err(self.refuse(EngineCode::Cancelled)),
-            HandlerRun::Asks => Err(self.asks()),
-        }
+            HandlerRun::NoRoom if entry.declaration.shape() == Shape::Query => self.no_room(),
+            HandlerRun::TimedOut | HandlerRun::NoRoom => self.too_late(),
+            HandlerRun::Cancelled => self.refuse(EngineCode::Cancelled),
+        }))
     }
 
     /// The deadline has passed.
@@ -140,15 +140,7 @@ impl Call {
         let problem = self.declared(entry, prepared, &*failure, dynamic, details);
         let printed = Some(prepared.printed(&problem));
         let next_fits = prepared.next_fits(&self.ctx.registry);
-        Box::new(FailedCall {
-            problem,
-            printed,
-            failure: Some(failure),
-            fault: None,
-            cause: None,
-            next_fits,
-            asks: false,
-        })
+        Box::new(FailedCall { problem, printed, failure: Some(failure), fault: None, cause: None, next_fits })
     }
 
     /// A failure that is not among those that the operation declares: only its code leaves.

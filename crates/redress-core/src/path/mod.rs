@@ -1,9 +1,15 @@
-//! The one call path. Every face, every composed call and every stream takes it, in this
-//! order, and each step stands in one place:
+//! The one call path. Every face, every composed call and every stream takes it, in this order, and each step stands in
+//! one place:
 //!
-//! request id and clock → find → visibility → shape → caller → access → key taken → consent → room for the
-//! answer → limits → size → input schema → check → content guard → guards → idempotency → quota counted → handler →
-//! map the failure → check the output → envelope → observers and audit.
+//! 1. `begin`: request id and clock;
+//! 2. `admit`: find → visibility → shape → caller → access → key taken → consent → room for the answer → limits. What it gives
+//!    is an [`Admitted`], without which nothing of a call is looked at; a detached call goes on with it in its task;
+//! 3. `prepare`: size → input schema → check → content guard → guards;
+//! 4. for what answers once: idempotency; for every call: quota counted;
+//! 5. `handle`: handler → map the failure; for what answers once: check the output;
+//! 6. `end`: envelope → observers and audit.
+//!
+//! A call that stops before its outcome says so by a [`CallStop`]: it has failed, or it has asked its caller something.
 
 mod admit;
 mod allow;
@@ -25,34 +31,37 @@ mod invalid_input;
 mod large_work;
 mod map;
 mod next_calls;
+mod prepare;
 mod quota;
 mod refusal;
 mod subscribe;
 mod verify;
 
 use std::{
+    any::Any,
     borrow::Cow,
-    future::{Future as _, poll_fn},
+    future::{Future, poll_fn},
     panic::{AssertUnwindSafe, catch_unwind},
-    pin::pin,
+    pin::{Pin, pin},
     sync::{Arc, OnceLock},
     task::Poll,
 };
 
-use futures_util::FutureExt as _;
 use redress_contract::{EngineCode, Envelope, OutputJson, Shape};
 use tokio::time::Instant;
-use tracing::Instrument as _;
+use tracing::Span;
 
-use admit::{Permits, waited};
+use admit::{Admitted, Permits, waited};
 pub(crate) use begin::{Call, make_id};
 pub use complete::Completion;
 pub use converse::{Asks, Turn};
 pub(crate) use deprecated::StillCalled;
 use detached::{Detached, OwnedCallInput};
-use drive::HandlerRun;
-pub(crate) use refusal::FailedCall;
+use idempotency::Claimed;
+use prepare::UnaryInvocation;
+use quota::QuotaReservation;
 pub use refusal::Refusal;
+pub(crate) use refusal::{CallStop, FailedCall};
 pub use subscribe::{Event, Subscription};
 
 use crate::{
@@ -75,10 +84,10 @@ impl Registry {
     /// its outcome can be had by the same call once more.
     pub async fn call(&self, name: &str, request: Request<'_>) -> Envelope {
         let (mut call, call_input) = self.begin(name, request);
-        if let Some(apart) = call.detached(&call_input) {
-            return Box::pin(call.answer_apart(apart, call_input)).await;
+        if let Some(detached) = call.detached(&call_input) {
+            return Box::pin(call.answer_detached(detached, call_input)).await;
         }
-        let ended = call.answer(&call_input, None).await;
+        let ended = call.answer(&call_input).await;
         call.end_recorded(ended).await
     }
 
@@ -115,48 +124,93 @@ impl Registry {
     }
 }
 
+/// Runs steps of a call inside its span. Every step may run code of the author's (stores, limits, guards, decoders), so
+/// this is where a panic ends.
+///
+/// The steps are polled where they stand: each combinator around them would copy them.
+async fn contained<T>(
+    span: Option<Span>,
+    mut steps: Pin<&mut impl Future<Output = T>>,
+) -> Result<T, Box<dyn Any + Send>> {
+    poll_fn(|cx| {
+        let _inside = span.as_ref().map(Span::enter);
+        match catch_unwind(AssertUnwindSafe(|| steps.as_mut().poll(cx))) {
+            Ok(polled) => polled.map(Ok),
+            Err(payload) => Poll::Ready(Err(payload)),
+        }
+    })
+    .await
+}
+
 impl Call {
-    /// Runs the path up to its outcome, inside a span that names the call. Every step may run
-    /// code of the author's (stores, limits, guards, decoders), so this is where a panic ends.
-    ///
-    /// The steps are polled where they stand: each combinator around them would copy them.
-    pub(crate) async fn answer(
-        &mut self,
-        call_input: &CallInput<'_>,
-        permits: Option<Permits>,
-    ) -> Result<OutputJson, Box<FailedCall>> {
-        let span = (!self.span.is_disabled()).then(|| self.span.clone());
+    /// Takes the whole path up to the outcome.
+    pub(crate) async fn answer(&mut self, call_input: &CallInput<'_>) -> Result<OutputJson, CallStop> {
+        let span = self.active_span();
         let ended = {
-            let mut steps = pin!(self.steps(call_input, permits));
-            poll_fn(|cx| {
-                let _inside = span.as_ref().map(tracing::Span::enter);
-                match catch_unwind(AssertUnwindSafe(|| steps.as_mut().poll(cx))) {
-                    Ok(polled) => polled.map(Ok),
-                    Err(payload) => Poll::Ready(Err(payload)),
-                }
-            })
-            .await
+            let steps = pin!(self.steps(call_input));
+            contained(span, steps).await
         };
-        ended.unwrap_or_else(|payload| Err(self.map_panic(&*payload))).map_err(|bad| self.to_verify(call_input, bad))
+        self.outcome(call_input, ended)
+    }
+
+    /// The first half of the path, for a call that goes on elsewhere.
+    pub(super) async fn admitted(&mut self, call_input: &CallInput<'_>) -> Result<Admitted, CallStop> {
+        let span = self.active_span();
+        let ended = {
+            let steps = pin!(self.admit(call_input, Shape::Query));
+            contained(span, steps).await
+        };
+        ended.unwrap_or_else(|payload| Err(self.map_panic(&*payload).into()))
+    }
+
+    /// The second half of the path, up to the outcome.
+    pub(super) async fn answer_admitted(
+        &mut self,
+        admitted: Admitted,
+        call_input: &CallInput<'_>,
+    ) -> Result<OutputJson, CallStop> {
+        let span = self.active_span();
+        let ended = {
+            let steps = pin!(self.run(admitted, call_input));
+            contained(span, steps).await
+        };
+        self.outcome(call_input, ended)
+    }
+
+    /// The span of the call, where anybody sees it.
+    fn active_span(&self) -> Option<Span> {
+        (!self.span.is_disabled()).then(|| self.span.clone())
+    }
+
+    /// What the steps came to.
+    fn outcome(
+        &self,
+        call_input: &CallInput<'_>,
+        ended: Result<Result<OutputJson, CallStop>, Box<dyn Any + Send>>,
+    ) -> Result<OutputJson, CallStop> {
+        match ended.unwrap_or_else(|payload| Err(self.map_panic(&*payload).into())) {
+            Err(CallStop::Failed(bad)) => Err(self.to_verify(call_input, bad).into()),
+            ended @ (Ok(_) | Err(CallStop::Suspended)) => ended,
+        }
     }
 
     /// A call that runs in a task of its own, from when it is admitted.
-    async fn answer_apart(mut self, apart: Detached, call_input: CallInput<'_>) -> Envelope {
+    async fn answer_detached(mut self, detached: Detached, call_input: CallInput<'_>) -> Envelope {
         match self.admitted(&call_input).await {
-            Err(bad) => self.end_recorded(Err(bad)).await,
-            Ok(permits) => {
-                let taken = OwnedCallInput::from(call_input);
+            Err(stop) => self.end_recorded(Err(stop)).await,
+            Ok(admitted) => {
+                let owned = OwnedCallInput::from(call_input);
                 let rest = async move {
-                    let ended = self.answer(&taken.call_input(), Some(permits)).await;
+                    let ended = self.answer_admitted(admitted, &owned.call_input()).await;
                     self.end_recorded(ended).await
                 };
-                apart.run(rest).await.unwrap_or_else(|gone| gone)
+                detached.run(rest).await.unwrap_or_else(|gone| gone)
             }
         }
     }
 
     /// Ends a call from outside, and waits until that is recorded.
-    async fn end_recorded(&mut self, ended: Result<OutputJson, Box<FailedCall>>) -> Envelope {
+    async fn end_recorded(&mut self, ended: Result<OutputJson, CallStop>) -> Envelope {
         let envelope = self.end_outside(ended);
         if let Some(receipt) = self.receipt() {
             receipt.await;
@@ -164,124 +218,44 @@ impl Call {
         envelope
     }
 
-    /// The steps up to the limits, for a call that goes on elsewhere.
-    pub(super) async fn admitted(&mut self, call_input: &CallInput<'_>) -> Result<Permits, Box<FailedCall>> {
-        let span = self.span.clone();
-        let steps = async {
-            let held = self.admit(call_input, Shape::Query).await?;
-            self.room().await?;
-            match held {
-                Some(permits) => Ok(*permits),
-                None => self.all_limits(self.entry()?).await,
-            }
-        };
-        let ended = AssertUnwindSafe(steps).catch_unwind().instrument(span).await;
-        ended.unwrap_or_else(|payload| Err(self.map_panic(&*payload)))
+    /// The whole path of a call that answers once.
+    async fn steps(&mut self, call_input: &CallInput<'_>) -> Result<OutputJson, CallStop> {
+        let admitted = self.admit(call_input, Shape::Query).await?;
+        self.run(admitted, call_input).await
     }
 
-    async fn steps(
-        &mut self,
-        call_input: &CallInput<'_>,
-        mut permits: Option<Permits>,
-    ) -> Result<OutputJson, Box<FailedCall>> {
-        if permits.is_none() {
-            permits = self.admit(call_input, Shape::Query).await?.map(|held| *held);
-            if self.expects_much() {
-                Box::pin(self.room()).await?;
-            }
-        }
-        let mut permits = match permits {
-            Some(permits) => permits,
-            None => {
-                let mut permits = self.limits(self.entry()?)?;
-                if self.ctx.registry.0.has_quotas {
-                    permits.quota = Box::pin(self.set_aside(self.entry()?)).await?;
-                }
-                permits
-            }
-        };
+    /// From the input to the outcome, for what answers once.
+    async fn run(&mut self, admitted: Admitted, call_input: &CallInput<'_>) -> Result<OutputJson, CallStop> {
+        let Admitted { mut permits } = admitted;
         self.note_any_input(call_input).await?;
         // From here on the call only grows older: the handler borrows what is known of it.
         let this = &*self;
         let entry = this.entry()?;
-        this.size(entry, call_input)?;
         let BoundHandler::Once(handler) = &entry.bound else {
-            return Err(this.refuse(EngineCode::HandlerNotBound));
+            return Err(this.refuse(EngineCode::HandlerNotBound).into());
         };
-        let running = if call_input.is_large() || entry.check.is_some() {
-            match Box::pin(this.read_checked(entry, Arc::clone(handler) as _, call_input)).await? {
-                (input, None) => Ok(handler.ready_with(&this.ctx, input)),
-                (_, Some(failed)) => Err(failed),
-            }
-        } else {
-            this.measure(call_input)?;
-            let running = match handler.ready(&this.ctx, &entry.input, &call_input.input) {
-                Ok(running) => running,
-                Err(error) => {
-                    return Err(Box::pin(this.explain(entry, Arc::clone(handler) as _, call_input, error)).await);
-                }
-            };
-            this.content(entry, &call_input.input)?;
-            Ok(running)
-        };
-        // What most calls do without is boxed, so that it takes no room in every call.
-        if !entry.guards.is_empty() {
-            Box::pin(this.within(this.guards(entry, call_input))).await?;
-        }
+        let ready = this.prepare(entry, &UnaryInvocation { handler, ctx: &this.ctx }, call_input).await?;
         let claim = match &this.ctx.idempotency_key {
             None => None,
-            Some(key) => match Box::pin(this.within(this.claim(
-                entry,
-                call_input,
-                key,
-                permits.quota.as_ref().and_then(quota::QuotaReservation::exhausted),
-            )))
-            .await?
-            {
-                idempotency::Claimed::Run(claim) => Some(claim),
-                idempotency::Claimed::Again(kept) => {
-                    return match (running, kept) {
-                        // What is kept is not for somebody who may not have it any more.
-                        (Err(failed), _) => Err(failed),
-                        (Ok(_), Ok(output)) => {
-                            Box::pin(this.within(async { Ok(this.ctx.charged(output).await) })).await
-                        }
-                        (Ok(_), Err(bad)) => Err(bad),
-                    };
+            Some(key) => {
+                let exhausted = permits.quota.as_ref().and_then(QuotaReservation::exhausted);
+                match Box::pin(this.within(this.claim(entry, call_input, key, exhausted))).await? {
+                    Claimed::Run(claim) => Some(claim),
+                    Claimed::Again(kept) => return Box::pin(this.again(ready, kept)).await,
                 }
-            },
+            }
         };
         let counted = match permits.quota.take() {
             None => None,
             quota => Box::pin(this.counted(quota)).await?,
         };
-        let outcome = match running {
-            Ok(running) => {
-                let began = (claim.is_some() || waited(entry, call_input, counted.is_some())).then(Instant::now);
-                // Whether a person was waited for is known at the end alone.
-                if this.ctx.asking.is_none() {
-                    permits.ran(began);
-                }
-                let ended = this.drive(running).await;
-                if let Some(counted) = counted {
-                    counted.ended(matches!(ended, HandlerRun::Asks));
-                }
-                if this.ctx.asking.as_ref().is_some_and(|asking| !asking.has_asked()) {
-                    permits.ran(began);
-                }
-                this.map(entry, ended)
-            }
-            Err(failed) => {
-                let ended = this.end_checked(entry, failed);
-                drop(counted);
-                ended
-            }
-        };
-        let outcome = match outcome {
+        let waited = claim.is_some() || waited(entry, call_input, counted.is_some());
+        let outcome = match this.handle(entry, ready, counted, &mut permits, waited).await {
             Ok(output) if this.is_large_output(entry, &output) => {
-                Box::pin(this.check_large_output(entry, output)).await
+                Box::pin(this.check_large_output(entry, output)).await.map_err(CallStop::from)
             }
-            outcome => outcome.and_then(|output| this.check_output(entry, output)),
+            Ok(output) => this.check_output(entry, output).map_err(CallStop::from),
+            Err(stop) => Err(stop),
         };
         let outcome = match claim {
             Some(claim) => Box::pin(claim.settle(outcome)).await,
@@ -291,17 +265,27 @@ impl Call {
         outcome
     }
 
+    /// Everything before the input is looked at, for what answers once and for streams.
+    async fn admit(&mut self, call_input: &CallInput<'_>, wanted: Shape) -> Result<Admitted, CallStop> {
+        let held = self.let_in(call_input, wanted).await?;
+        // Each item of a stream takes its room when it is there.
+        if wanted != Shape::Subscription && self.expects_much() {
+            Box::pin(self.room()).await?;
+        }
+        let permits = match held {
+            Some(permits) => *permits,
+            None => self.all_limits(self.entry()?).await?,
+        };
+        Ok(Admitted { permits })
+    }
+
     /// The steps that every call takes before anything of it is decoded: find, visibility,
     /// shape, caller, access, key, consent. Where a person is asked for consent, the limits come before the question,
     /// and what they handed out comes back.
-    async fn admit(
-        &mut self,
-        call_input: &CallInput<'_>,
-        wanted: Shape,
-    ) -> Result<Option<Box<Permits>>, Box<FailedCall>> {
+    async fn let_in(&mut self, call_input: &CallInput<'_>, wanted: Shape) -> Result<Option<Box<Permits>>, CallStop> {
         let Some(entry) = self.find(call_input) else {
             self.found_nothing();
-            return Err(Box::pin(self.not_found(call_input)).await);
+            return Err(Box::pin(self.not_found(call_input)).await.into());
         };
         self.tell_began(&entry);
         self.found(entry);
@@ -326,7 +310,7 @@ impl Call {
         let admitted = admitted.and_then(|()| self.takes_key(self.entry()?));
         let admitted = match admitted {
             Ok(()) if call_input.is_large() => Box::pin(self.large_belongs(self.entry()?, call_input)).await,
-            admitted => admitted.and_then(|()| self.belongs(self.entry()?, call_input)),
+            admitted => admitted.and_then(|()| self.belongs(self.entry()?, call_input)).map_err(CallStop::from),
         };
         let admitted = match admitted {
             Ok(()) if self.entry()?.declaration.access().needs_consent() => {

@@ -3,7 +3,7 @@
 
 use redress_contract::{EngineCode, Json, Started};
 
-use super::{Call, FailedCall};
+use super::{Call, CallStop, FailedCall};
 use crate::{Exhausted, QuotaHold, QuotaRefused, QuotaShare, registry::RegisteredOperation};
 
 /// What the allowances of the caller have said.
@@ -30,10 +30,7 @@ pub(super) struct CountedQuota<'a> {
 impl Call {
     /// Sets the call aside in the allowances that the limits name. A composed call is taken from none: the call that
     /// makes it has been.
-    pub(super) async fn set_aside(
-        &self,
-        entry: &RegisteredOperation,
-    ) -> Result<Option<QuotaReservation>, Box<FailedCall>> {
+    pub(super) async fn set_aside(&self, entry: &RegisteredOperation) -> Result<Option<QuotaReservation>, CallStop> {
         let registry = &self.ctx.registry.0;
         if !registry.has_quotas || self.ctx.parent.is_some() {
             return Ok(None);
@@ -45,7 +42,7 @@ impl Call {
         }
         let Some(store) = &registry.quotas else {
             tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), "a call has a quota and nothing counts it, so it is refused");
-            return Err(Call::cannot_keep());
+            return Err(Call::cannot_keep().into());
         };
         let caller = self.key_holder();
         let reserved = self.within(async { Ok(store.reserve(&caller, &shares).await) }).await?;
@@ -54,22 +51,19 @@ impl Call {
             Err(QuotaRefused::Exhausted(exhausted)) if self.has_key(entry) => {
                 Ok(Some(QuotaReservation::Exhausted(exhausted)))
             }
-            Err(QuotaRefused::Exhausted(exhausted)) => Err(self.exhausted(&exhausted)),
+            Err(QuotaRefused::Exhausted(exhausted)) => Err(self.exhausted(&exhausted).into()),
             Err(QuotaRefused::Broken(error)) => {
                 tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), cause = %self.logged(&*error.0), "a quota cannot be read, and the call is refused");
-                Err(Call::cannot_keep())
+                Err(Call::cannot_keep().into())
             }
         }
     }
 
     /// Counts the call, so that it stays counted whatever becomes of the process while its handler runs.
-    pub(super) async fn counted(
-        &self,
-        quota: Option<QuotaReservation>,
-    ) -> Result<Option<CountedQuota<'_>>, Box<FailedCall>> {
+    pub(super) async fn counted(&self, quota: Option<QuotaReservation>) -> Result<Option<CountedQuota<'_>>, CallStop> {
         let mut hold = match quota {
             None => return Ok(None),
-            Some(QuotaReservation::Exhausted(exhausted)) => return Err(self.exhausted(&exhausted)),
+            Some(QuotaReservation::Exhausted(exhausted)) => return Err(self.exhausted(&exhausted).into()),
             Some(QuotaReservation::Held(hold)) => hold,
         };
         match self.within(async { Ok(hold.count().await) }).await? {
@@ -80,7 +74,7 @@ impl Call {
             }
             Err(error) => {
                 tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), cause = %self.logged(&*error.0), "a call cannot be counted, and is refused");
-                Err(Call::cannot_keep())
+                Err(Call::cannot_keep().into())
             }
         }
     }

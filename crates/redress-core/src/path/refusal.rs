@@ -273,7 +273,7 @@ impl Registry {
     pub fn refuse(&self, refusal: Refusal, request: Request<'_>) -> Envelope {
         let (mut call, _) = self.begin("", request);
         let bad = call.refuse_by(refusal);
-        call.end_outside(Err(bad))
+        call.end_outside(Err(bad.into()))
     }
 }
 
@@ -290,21 +290,25 @@ pub(crate) struct FailedCall {
     pub(crate) cause: Option<Kind>,
     /// Whether the inputs of its next actions are known to fit.
     pub(crate) next_fits: bool,
-    /// Whether it is no ending yet: the call asks its caller something.
-    pub(crate) asks: bool,
+}
+
+/// Why a call goes no further.
+pub(crate) enum CallStop {
+    /// It has failed.
+    Failed(Box<FailedCall>),
+    /// It has asked its caller something, and goes on in its next round.
+    Suspended,
+}
+
+impl From<Box<FailedCall>> for CallStop {
+    fn from(bad: Box<FailedCall>) -> CallStop {
+        CallStop::Failed(bad)
+    }
 }
 
 impl FailedCall {
     pub(super) fn new(problem: Problem) -> Box<FailedCall> {
-        Box::new(FailedCall {
-            problem,
-            printed: None,
-            failure: None,
-            fault: None,
-            cause: None,
-            next_fits: false,
-            asks: false,
-        })
+        Box::new(FailedCall { problem, printed: None, failure: None, fault: None, cause: None, next_fits: false })
     }
 
     /// The same ending, told to the observers as this fault.

@@ -6,7 +6,7 @@
 use std::{
     future::Future as _,
     panic::AssertUnwindSafe,
-    pin::Pin,
+    pin::{Pin, pin},
     sync::Arc,
     task::{Context, Poll},
     time::Duration,
@@ -19,18 +19,19 @@ use serde_json::json;
 use tokio::{
     runtime::Handle,
     sync::{mpsc, oneshot},
-    time::Instant,
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::Instrument as _;
 
 use super::{
-    Call, CallInput, FailedCall,
-    admit::{Permits, waited},
-    drive::{HandlerRun, let_go},
+    Call, CallInput, CallStop, FailedCall,
+    admit::{Admitted, Permits, waited},
+    contained,
+    drive::let_go,
+    prepare::StreamInvocation,
 };
 use crate::{
-    Ctx, Registry, Request,
+    Registry, Request,
     author::handler::{BoundHandler, HandlerItems},
     registry::RegisteredOperation,
 };
@@ -61,17 +62,14 @@ impl Registry {
     /// an envelope; what happens later comes as the last event.
     pub async fn subscribe(&self, name: &str, request: Request<'_>) -> Result<Subscription, Envelope> {
         let (mut call, call_input) = self.begin(name, request);
-        let span = call.span.clone();
-        let opened = AssertUnwindSafe(call.open(&call_input)).catch_unwind().instrument(span).await;
-        match opened.unwrap_or_else(|payload| Err(call.map_panic(&*payload))) {
+        let span = call.active_span();
+        let opened = {
+            let opening = pin!(call.open(&call_input));
+            contained(span, opening).await
+        };
+        match opened.unwrap_or_else(|payload| Err(call.map_panic(&*payload).into())) {
             Ok(opened) => Ok(opened.carry(call)),
-            Err(bad) => {
-                let envelope = call.end_outside(Err(bad));
-                if let Some(receipt) = call.receipt() {
-                    receipt.await;
-                }
-                Err(envelope)
-            }
+            Err(stop) => Err(call.end_recorded(Err(stop)).await),
         }
     }
 }
@@ -86,51 +84,18 @@ struct OpenStream {
 }
 
 impl Call {
-    async fn open(&mut self, call_input: &CallInput<'_>) -> Result<OpenStream, Box<FailedCall>> {
-        let held = self.admit(call_input, Shape::Subscription).await?;
-        let entry = Arc::clone(self.entry()?);
-        let mut permits = match held {
-            Some(permits) => *permits,
-            None => self.all_limits(&entry).await?,
-        };
+    async fn open(&mut self, call_input: &CallInput<'_>) -> Result<OpenStream, CallStop> {
+        let Admitted { mut permits } = self.admit(call_input, Shape::Subscription).await?;
         self.note_any_input(call_input).await?;
-        let this = &*self;
-        this.size(&entry, call_input)?;
+        let entry = Arc::clone(self.entry()?);
         let (BoundHandler::Stream(handler), Ok(runtime)) = (&entry.bound, Handle::try_current()) else {
-            return Err(this.refuse(EngineCode::HandlerNotBound));
+            return Err(self.refuse(EngineCode::HandlerNotBound).into());
         };
-        // The stream outlives the request, and its context shares the token that its reader cancels. The operation's own
-        // deadline is for the opening, which `drive` bounds; the stream itself has none but its caller's.
-        let outlives = || Ctx { deadline: this.ctx.caller_deadline, ..this.ctx.clone() };
-        let opening = if call_input.is_large() || entry.check.is_some() {
-            match this.read_checked(&entry, Arc::clone(handler) as _, call_input).await? {
-                (input, None) => Ok(handler.ready_with(outlives(), input)),
-                (_, Some(failed)) => Err(failed),
-            }
-        } else {
-            this.measure(call_input)?;
-            let opening = match handler.ready(outlives(), &entry.input, &call_input.input) {
-                Ok(opening) => opening,
-                Err(error) => return Err(this.explain(&entry, Arc::clone(handler) as _, call_input, error).await),
-            };
-            this.content(&entry, &call_input.input)?;
-            Ok(opening)
-        };
-        this.within(this.guards(&entry, call_input)).await?;
-        let items = {
-            let counted = this.counted(permits.quota.take()).await?;
-            let opening = match opening {
-                Ok(opening) => opening,
-                // What was counted stays so, as where the handler fails.
-                Err(failed) => return this.end_checked(&entry, failed),
-            };
-            permits.ran(waited(&entry, call_input, counted.is_some()).then(Instant::now));
-            let driven = this.drive(opening).await;
-            if let Some(counted) = counted {
-                counted.ended(matches!(driven, HandlerRun::Asks));
-            }
-            this.map(&entry, driven)?
-        };
+        let ready = self.prepare(&entry, &StreamInvocation { handler, ctx: &self.ctx }, call_input).await?;
+        // A subscription takes no key, so there is nothing to claim.
+        let counted = self.counted(permits.quota.take()).await?;
+        let waited = waited(&entry, call_input, counted.is_some());
+        let items = self.handle(&entry, ready, counted, &mut permits, waited).await?;
         self.opened();
         let streaming = entry.declaration.streaming().copied().unwrap_or_default();
         Ok(OpenStream { entry, items, permits, streaming, runtime })
@@ -172,7 +137,7 @@ impl OpenStream {
         drop(permits);
         let event = match ended {
             Ok(()) => Event::Completed(call.end_stream(characters)),
-            Err(bad) => Event::Failed(call.end_outside(Err(bad))),
+            Err(bad) => Event::Failed(call.end_outside(Err(bad.into()))),
         };
         if let Some(receipt) = call.receipt() {
             receipt.await;

@@ -16,8 +16,8 @@ impl Call {
     pub(super) fn to_verify(&self, call_input: &CallInput<'_>, mut bad: Box<FailedCall>) -> Box<FailedCall> {
         let Some(entry) = &self.ctx.entry else { return bad };
         let Some(verifying) = &entry.verifying else { return bad };
-        // A declared failure has a recovery of its own, and a call that asks goes on.
-        if bad.failure.is_some() || bad.asks || bad.problem.effect == Effect::None {
+        // A declared failure has a recovery of its own.
+        if bad.failure.is_some() || bad.problem.effect == Effect::None {
             return bad;
         }
         let Some(code) = EngineCode::parse(bad.problem.code.as_str()).filter(|code| leaves_open(*code)) else {
