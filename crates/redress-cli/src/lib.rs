@@ -21,7 +21,7 @@ mod commands;
 mod config;
 mod debounce;
 mod error;
-mod error_code;
+mod error_rows;
 #[cfg(feature = "gateway")]
 mod gateway;
 #[cfg(feature = "gateway")]
@@ -42,6 +42,6 @@ mod terminal;
 mod tls;
 
 pub use config::{ConfigRefused, check_config, config_schema, settings_table};
-pub use error_code::CliErrorCode;
+pub use error_rows::CliErrorCode;
 pub use opening::{ByFunction, ByRegistry, Context, IntoProgram, SetupError};
 pub use program::{BuiltIn, NotServed, Program, main};

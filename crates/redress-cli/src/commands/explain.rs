@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::{
     arguments,
     error::CliError,
-    error_code::CliErrorCode,
+    error_rows::CliErrorCode,
     near::nearest,
     program::{CommandEnd, Setup},
     terminal::output::{NAME, SOFT, Stream, Terminal, harmless},
