@@ -8,7 +8,10 @@ use std::sync::Arc;
 
 use redress_contract::{Effect, EngineCode, OutputJson, Started};
 
-use super::{Call, CallInput, CallStop, FailedCall, prepare::ReadyHandler};
+use super::{
+    Call, CallInput, CallStop, FailedCall,
+    prepare::{ReadyHandler, RunningHandler},
+};
 use crate::{
     Begin, Exhausted, IdempotencyKey, IdempotencyStore, Recorded, Refusal, Settled, client_prefix,
     offload::{LARGE, offload},
@@ -110,7 +113,7 @@ impl Call {
     /// The outcome of the first call with the key, once more. What is kept is not for somebody who may not have it any more.
     pub(super) async fn again(
         &self,
-        ready: ReadyHandler<'_, OutputJson>,
+        ready: ReadyHandler<RunningHandler<'_, OutputJson>>,
         kept: Result<OutputJson, Box<FailedCall>>,
     ) -> Result<OutputJson, CallStop> {
         match (ready, kept) {

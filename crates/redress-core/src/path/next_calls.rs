@@ -149,7 +149,7 @@ mod tests {
                         problem.retryable = false;
                         problem.retry = Retry::advise(code.kind().retryable(), effect, shape, started, recovery);
                         let (mut call, _) = registry.begin("", Request::default());
-                        let envelope = call.end_outside(Err(FailedCall::new(problem)));
+                        let envelope = call.end_outside(Err(FailedCall::new(problem).into()));
                         let told = envelope.problem().unwrap();
                         let step = told.recovery.as_ref().unwrap();
                         let about = format!("{code} {shape:?} {effect:?} {started:?}: {told:?}");

@@ -20,18 +20,18 @@ use crate::{
 pub(super) type RunningHandler<'a, T> = BoxFuture<'a, Result<T, Box<ErasedFail>>>;
 
 /// A handler of either kind, with the context that it will run in.
-pub(super) trait Invocation<'a> {
-    /// What the handler gives where all is well: an output, or the items of a stream.
-    type Value;
+pub(super) trait Invocation {
+    /// The handler with its input. It gives an output, or the items of a stream.
+    type Running;
 
     /// What reads the input.
     fn reader(&self) -> Arc<dyn InputReader>;
 
     /// Reads the input and makes the handler ready.
-    fn ready(&self, shape: &InputShape, input: &[u8]) -> Result<RunningHandler<'a, Self::Value>, DecodeError>;
+    fn ready(&self, shape: &InputShape, input: &[u8]) -> Result<Self::Running, DecodeError>;
 
     /// The same with an input that was read before.
-    fn ready_with(&self, input: ReadInput) -> RunningHandler<'a, Self::Value>;
+    fn ready_with(&self, input: ReadInput) -> Self::Running;
 }
 
 /// What answers once, and borrows the context of its call.
@@ -40,19 +40,19 @@ pub(super) struct UnaryInvocation<'a> {
     pub(super) ctx: &'a Ctx,
 }
 
-impl<'a> Invocation<'a> for UnaryInvocation<'a> {
-    type Value = OutputJson;
+impl<'a> Invocation for UnaryInvocation<'a> {
+    type Running = RunningHandler<'a, OutputJson>;
 
     fn reader(&self) -> Arc<dyn InputReader> {
         Arc::clone(self.handler) as _
     }
 
     #[inline]
-    fn ready(&self, shape: &InputShape, input: &[u8]) -> Result<RunningHandler<'a, OutputJson>, DecodeError> {
+    fn ready(&self, shape: &InputShape, input: &[u8]) -> Result<Self::Running, DecodeError> {
         self.handler.ready(self.ctx, shape, input)
     }
 
-    fn ready_with(&self, input: ReadInput) -> RunningHandler<'a, OutputJson> {
+    fn ready_with(&self, input: ReadInput) -> Self::Running {
         self.handler.ready_with(self.ctx, input)
     }
 }
@@ -71,38 +71,38 @@ impl StreamInvocation<'_> {
     }
 }
 
-impl<'a> Invocation<'a> for StreamInvocation<'a> {
-    type Value = HandlerItems;
+impl Invocation for StreamInvocation<'_> {
+    type Running = RunningHandler<'static, HandlerItems>;
 
     fn reader(&self) -> Arc<dyn InputReader> {
         Arc::clone(self.handler) as _
     }
 
-    fn ready(&self, shape: &InputShape, input: &[u8]) -> Result<RunningHandler<'a, HandlerItems>, DecodeError> {
-        Ok(self.handler.ready(self.outlives(), shape, input)?)
+    fn ready(&self, shape: &InputShape, input: &[u8]) -> Result<Self::Running, DecodeError> {
+        self.handler.ready(self.outlives(), shape, input)
     }
 
-    fn ready_with(&self, input: ReadInput) -> RunningHandler<'a, HandlerItems> {
+    fn ready_with(&self, input: ReadInput) -> Self::Running {
         self.handler.ready_with(self.outlives(), input)
     }
 }
 
 /// What stands at the handler's place.
-pub(super) enum ReadyHandler<'a, T> {
+pub(super) enum ReadyHandler<R> {
     /// The handler, with its input.
-    Runs(RunningHandler<'a, T>),
+    Runs(R),
     /// The declared failure of the operation's check.
     Fails(Box<FailedCall>),
 }
 
 impl Call {
     /// Size, input schema, check, content guard and guards.
-    pub(super) async fn prepare<'a, I: Invocation<'a>>(
+    pub(super) async fn prepare<I: Invocation>(
         &self,
         entry: &Arc<RegisteredOperation>,
         invocation: &I,
         call_input: &CallInput<'_>,
-    ) -> Result<ReadyHandler<'a, I::Value>, CallStop> {
+    ) -> Result<ReadyHandler<I::Running>, CallStop> {
         self.size(entry, call_input)?;
         let ready = if call_input.is_large() || entry.check.is_some() {
             match Box::pin(self.read_checked(entry, invocation.reader(), call_input)).await? {
@@ -132,7 +132,7 @@ impl Call {
     pub(super) async fn handle<T>(
         &self,
         entry: &RegisteredOperation,
-        ready: ReadyHandler<'_, T>,
+        ready: ReadyHandler<RunningHandler<'_, T>>,
         counted: Option<CountedQuota<'_>>,
         permits: &mut Permits,
         waited: bool,

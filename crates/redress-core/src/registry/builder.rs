@@ -12,7 +12,7 @@ use redress_contract::{Contract, FailureDeclaration, Finding, ProgramInfo};
 use serde_json::Value;
 use tokio_util::task::TaskTracker;
 
-use super::{RegisteredOperation, Registry, RegistryInner, TextMap, check};
+use super::{RegisteredOperation, Registry, RegistryInner, TextMap, check, rules};
 use crate::{
     Audit, Classifier, ConsentMemory, ConsentStore, ContentGuard, Extension, Guard, IdempotencyMemory,
     IdempotencyStore, IdentityProvider, IntoOperation, Limit, Observer, Operation, QuotaStore, Settings,
