@@ -8,7 +8,7 @@ use redress_core::BuildError;
 use crate::error::{at, before, quoted, reason};
 
 macro_rules! cli_errors {
-    ($(
+    ($(#[$of_error:meta])+ enum CliError; $(
         $(#[doc = $doc:literal])+
         $code:ident, $variant:ident $fields:tt
             says($($says:tt)+)
@@ -46,12 +46,7 @@ macro_rules! cli_errors {
             }
         }
 
-        /// Why the command itself could not go on.
-        #[derive(Debug, thiserror::Error)]
-        #[cfg_attr(
-            not(all(feature = "state", feature = "tls")),
-            expect(dead_code, reason = "what a build lacks cannot be in trouble")
-        )]
+        $(#[$of_error])+
         pub(crate) enum CliError {
             $(#[error($($says)+)] $variant $fields,)+
         }
@@ -66,7 +61,16 @@ macro_rules! cli_errors {
     };
 }
 
+// What the fields of an unnamed one are called is known to the derive alone, so that it stands beside the rows.
 cli_errors! {
+    /// Why the command itself could not go on.
+    #[derive(Debug, thiserror::Error)]
+    #[cfg_attr(
+        not(all(feature = "state", feature = "tls")),
+        expect(dead_code, reason = "what a build lacks cannot be in trouble")
+    )]
+    enum CliError;
+
     /// What was typed is not a command.
     USAGE, Usage { says: String, tip: Option<String>, command: String }
         says("{says}")
