@@ -8,7 +8,7 @@ use redress_core::BuildError;
 use crate::error::{at, before, quoted, reason};
 
 macro_rules! cli_errors {
-    ($(#[$of_error:meta])+ enum CliError; $(
+    ($(#[$of_error:meta])+ CliError; $(
         $(#[doc = $doc:literal])+
         $code:ident, $variant:ident $fields:tt
             says($($says:tt)+)
@@ -69,7 +69,7 @@ cli_errors! {
         not(all(feature = "state", feature = "tls")),
         expect(dead_code, reason = "what a build lacks cannot be in trouble")
     )]
-    enum CliError;
+    CliError;
 
     /// What was typed is not a command.
     USAGE, Usage { says: String, tip: Option<String>, command: String }

@@ -89,6 +89,12 @@ impl AttributeItem {
         alone
     }
 
+    /// The name itself, which has to stand alone.
+    pub(crate) fn named_alone(self, mistakes: &mut Mistakes) -> Option<Ident> {
+        self.alone(mistakes);
+        Some(self.name)
+    }
+
     /// What is between the parentheses of `name(…)`.
     pub(crate) fn list(&self, example: &str, mistakes: &mut Mistakes) -> Option<TokenStream> {
         match &self.value {
@@ -163,6 +169,30 @@ pub(crate) struct AttributeItems {
     seen: BTreeSet<String>,
     unreadable: bool,
     unknown: bool,
+}
+
+/// A word that a list may hold, and how it is read into `T`. Each list has one table of these, so that no word is known and
+/// then read as another one.
+pub(crate) struct WordRow<T: 'static> {
+    pub(crate) name: &'static str,
+    pub(crate) read: fn(&mut T, AttributeItem, &mut Mistakes),
+}
+
+impl<T> WordRow<T> {
+    /// The words of a table.
+    pub(crate) fn names(rows: &[WordRow<T>]) -> Vec<&'static str> {
+        rows.iter().map(|row| row.name).collect()
+    }
+
+    /// Reads each item by its row.
+    pub(crate) fn read_all(rows: &[WordRow<T>], items: Vec<AttributeItem>, into: &mut T, mistakes: &mut Mistakes) {
+        for item in items {
+            let word = item.word();
+            if let Some(row) = rows.iter().find(|row| row.name == word) {
+                (row.read)(into, item, mistakes);
+            }
+        }
+    }
 }
 
 impl AttributeItems {

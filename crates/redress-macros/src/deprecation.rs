@@ -4,11 +4,20 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 
 use crate::{
-    attribute::{AttributeItem, AttributeItems},
+    attribute::{AttributeItem, AttributeItems, WordRow},
     mistakes::Mistakes,
 };
 
-const WORDS: [&str; 4] = ["since", "replaced_by", "remove_in", "reason"];
+static WORDS: [WordRow<Deprecation>; 4] = [
+    WordRow { name: "since", read: |into, item, mistakes| into.since = written(&item, mistakes).unwrap_or_default() },
+    WordRow { name: "replaced_by", read: |into, item, mistakes| into.replaced_by = written(&item, mistakes) },
+    WordRow { name: "remove_in", read: |into, item, mistakes| into.remove_in = written(&item, mistakes) },
+    WordRow { name: "reason", read: |into, item, mistakes| into.reason = written(&item, mistakes) },
+];
+
+fn written(item: &AttributeItem, mistakes: &mut Mistakes) -> Option<String> {
+    item.text(mistakes).map(|text| text.value())
+}
 
 /// What `deprecated(…)` says.
 #[derive(Default)]
@@ -24,20 +33,12 @@ impl Deprecation {
     pub(crate) fn read(item: &AttributeItem, mistakes: &mut Mistakes) -> Option<Deprecation> {
         let list = item.list("since = \"2.0.0\", replaced_by = \"…\"", mistakes)?;
         let mut items = AttributeItems::default();
-        items.read(list, &WORDS, &[], mistakes);
+        items.read(list, &WordRow::names(&WORDS), &[], mistakes);
         if items.lacks("since") {
             mistakes.add(&item.name, "say since when: `deprecated(since = \"2.0.0\")`");
         }
         let mut deprecation = Deprecation::default();
-        for item in &items.items {
-            let Some(text) = item.text(mistakes).map(|text| text.value()) else { continue };
-            match item.word().as_str() {
-                "since" => deprecation.since = text,
-                "replaced_by" => deprecation.replaced_by = Some(text),
-                "remove_in" => deprecation.remove_in = Some(text),
-                _ => deprecation.reason = Some(text),
-            }
-        }
+        WordRow::read_all(&WORDS, items.items, &mut deprecation, mistakes);
         Some(deprecation)
     }
 }

@@ -31,18 +31,16 @@ enum PlainValue {
 }
 
 impl ShownWords {
-    /// Takes one of the two words.
-    pub(crate) fn take(&mut self, item: AttributeItem, mistakes: &mut Mistakes) {
-        match item.word().as_str() {
-            "done" => {
-                let pointer = item.text_like("/exists", mistakes);
-                self.done = Some((item.name, pointer));
-            }
-            _ => {
-                let value = item.value(mistakes);
-                self.is = Some((item.name, value));
-            }
-        }
+    /// Takes the word `done`.
+    pub(crate) fn take_done(&mut self, item: AttributeItem, mistakes: &mut Mistakes) {
+        let pointer = item.text_like("/exists", mistakes);
+        self.done = Some((item.name, pointer));
+    }
+
+    /// Takes the word `is`.
+    pub(crate) fn take_is(&mut self, item: AttributeItem, mistakes: &mut Mistakes) {
+        let value = item.value(mistakes);
+        self.is = Some((item.name, value));
     }
 
     /// The first of the two words, where one was written.

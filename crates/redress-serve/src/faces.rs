@@ -18,9 +18,9 @@ use crate::{
     request::{
         caller::{Anonymous, CallerOf, Loopback},
         cors::Origins,
-        service::{FacesInner, FacesService, PATHS},
+        service::{FacesInner, FacesService},
     },
-    routes::{document_cache::DocumentCache, metrics::MetricsSource},
+    routes::{document_cache::DocumentCache, metrics::MetricsSource, table::ROUTES},
     ws::{self, WebSockets},
 };
 
@@ -323,7 +323,8 @@ impl Faces {
         let served = Arc::new(ArcSwap::new(self.shared(&server_state)));
         let handle = Handle { server_state, served: Arc::clone(&served), calls: TaskTracker::new() };
         let service = Mounted { faces: FacesService { served }, calls: handle.calls.clone() };
-        let router = PATHS.into_iter().fold(Router::new(), |router, path| router.route_service(path, service.clone()));
+        let paths = ROUTES.iter().map(|row| row.path);
+        let router = paths.fold(Router::new(), |router, path| router.route_service(path, service.clone()));
         (router.fallback_service(service), handle)
     }
 

@@ -8,7 +8,7 @@ use syn::{
 };
 
 use crate::{
-    attribute::{AttributeItem, AttributeItems, bound, list_of},
+    attribute::{AttributeItem, AttributeItems, WordRow, bound, list_of},
     deprecation::Deprecation,
     docs,
     mistakes::Mistakes,
@@ -18,22 +18,56 @@ use crate::{
 /// An example of the attribute, for whoever has none yet.
 pub(crate) const EXAMPLE: &str = "#[failure(kind = not_found, recover(stop, hint = \"…\"))]";
 
-const WORDS: [&str; 11] = [
-    "kind",
-    "message",
-    "effect",
-    "retryable",
-    "http",
-    "retry_after",
-    "extends",
-    "code",
-    "since",
-    "deprecated",
-    "recover",
+static WORDS: [WordRow<Declaration>; 12] = [
+    WordRow { name: "kind", read: |into, item, mistakes| into.kind = item.ident("not_found", mistakes) },
+    WordRow { name: "message", read: |into, item, mistakes| into.message = item.text(mistakes) },
+    WordRow { name: "effect", read: |into, item, mistakes| into.effect = item.ident("none", mistakes) },
+    WordRow { name: "retryable", read: |into, item, mistakes| into.retryable = item.truth(mistakes) },
+    WordRow { name: "http", read: |into, item, mistakes| into.http = item.number(404, mistakes) },
+    WordRow { name: "retry_after", read: |into, item, mistakes| into.retry_after = item.ident("wait_ms", mistakes) },
+    WordRow {
+        name: "extends",
+        read: |into, item, mistakes| into.extends = item.texts("\"NEAREST\", \"FURTHER\"", mistakes),
+    },
+    WordRow { name: "code", read: |into, item, mistakes| into.code = item.text_like("FILE_NOT_FOUND", mistakes) },
+    WordRow { name: "since", read: |into, item, mistakes| into.since = item.text(mistakes) },
+    WordRow { name: "deprecated", read: |into, item, mistakes| into.deprecated = Deprecation::read(&item, mistakes) },
+    WordRow { name: "recover", read: |into, item, mistakes| into.recover = Recover::read(&item, mistakes) },
+    // Known here only to be told where it belongs.
+    WordRow {
+        name: "private",
+        read: |_, item, mistakes| {
+            mistakes.add(&item.name, "`private` goes on a field: `#[failure(private)] path: String`");
+        },
+    },
 ];
 
-const RECOVER_WORDS: [&str; 12] =
-    ["call", "verify", "wait", "ask_user", "stop", "fix_input", "get_access", "hint", "bind", "why", "done", "is"];
+static RECOVER_WORDS: [WordRow<Recover>; 12] = [
+    WordRow { name: "call", read: |into, item, mistakes| into.verb_with("files.list", item, mistakes) },
+    WordRow { name: "verify", read: |into, item, mistakes| into.verb_with("files.check", item, mistakes) },
+    WordRow { name: "wait", read: Recover::verb },
+    WordRow { name: "ask_user", read: Recover::verb },
+    WordRow { name: "stop", read: Recover::verb },
+    WordRow { name: "fix_input", read: |into, item, mistakes| into.verb_with("/path", item, mistakes) },
+    WordRow { name: "get_access", read: |into, item, mistakes| into.verb_with("files:read", item, mistakes) },
+    WordRow { name: "hint", read: |into, item, mistakes| into.hint = item.text(mistakes) },
+    WordRow {
+        name: "bind",
+        read: |into, item, mistakes| {
+            into.bind = bound(&item, mistakes);
+            into.bind_word = Some(item.name);
+        },
+    },
+    WordRow {
+        name: "why",
+        read: |into, item, mistakes| {
+            into.why = item.text(mistakes);
+            into.why_word = Some(item.name);
+        },
+    },
+    WordRow { name: "done", read: |into, item, mistakes| into.done.take_done(item, mistakes) },
+    WordRow { name: "is", read: |into, item, mistakes| into.done.take_is(item, mistakes) },
+];
 
 /// An enum with its attributes.
 pub(crate) struct ParsedFailures {
@@ -122,7 +156,8 @@ fn named<'a>(attributes: &'a [Attribute], name: &'a str) -> impl Iterator<Item =
 fn include(list: TokenStream, mistakes: &mut Mistakes) -> Vec<Path> {
     let mut items = AttributeItems::default();
     // A word of the variants is known here only to be told where it belongs.
-    let known: Vec<&str> = ["include"].into_iter().chain(WORDS).collect();
+    let words = WORDS.iter().map(|row| row.name).filter(|word| *word != "private");
+    let known: Vec<&str> = ["include"].into_iter().chain(words).collect();
     items.read(list, &known, &["include"], mistakes);
     let mut paths = Vec::new();
     for item in &items.items {
@@ -152,8 +187,7 @@ fn variant(variant: &syn::Variant, mistakes: &mut Mistakes) -> FailureVariant {
     if let Some(declaration) = &mut declaration {
         for attribute in attributes {
             match list_of(attribute, EXAMPLE, mistakes) {
-                // `private` is known here only to be told where it belongs.
-                Some(list) => declaration.words.read(list, &[&WORDS[..], &["private"]].concat(), &[], mistakes),
+                Some(list) => declaration.words.read(list, &WordRow::names(&WORDS), &[], mistakes),
                 None => readable = false,
             }
         }
@@ -204,22 +238,8 @@ impl Declaration {
     }
 
     fn read(&mut self, mistakes: &mut Mistakes) {
-        for item in std::mem::take(&mut self.words.items) {
-            match item.word().as_str() {
-                "kind" => self.kind = item.ident("not_found", mistakes),
-                "message" => self.message = item.text(mistakes),
-                "effect" => self.effect = item.ident("none", mistakes),
-                "retryable" => self.retryable = item.truth(mistakes),
-                "http" => self.http = item.number(404, mistakes),
-                "retry_after" => self.retry_after = item.ident("wait_ms", mistakes),
-                "extends" => self.extends = item.texts("\"NEAREST\", \"FURTHER\"", mistakes),
-                "code" => self.code = item.text_like("FILE_NOT_FOUND", mistakes),
-                "since" => self.since = item.text(mistakes),
-                "deprecated" => self.deprecated = Deprecation::read(&item, mistakes),
-                "private" => mistakes.add(&item.name, "`private` goes on a field: `#[failure(private)] path: String`"),
-                _ => self.recover = Recover::read(&item, mistakes),
-            }
-        }
+        let items = std::mem::take(&mut self.words.items);
+        WordRow::read_all(&WORDS, items, self, mistakes);
     }
 }
 
@@ -237,35 +257,21 @@ impl Recover {
             why_word: None,
             done: ShownWords::default(),
         };
-        recover.words.read(list, &RECOVER_WORDS, &[], mistakes);
-        for item in std::mem::take(&mut recover.words.items) {
-            match item.word().as_str() {
-                "call" | "verify" | "fix_input" | "get_access" => {
-                    let example = match item.word().as_str() {
-                        "call" => "files.list",
-                        "verify" => "files.check",
-                        "fix_input" => "/path",
-                        _ => "files:read",
-                    };
-                    let value = item.text_like(example, mistakes);
-                    recover.verbs.push((item.name, value));
-                }
-                "wait" | "ask_user" | "stop" => {
-                    item.alone(mistakes);
-                    recover.verbs.push((item.name, None));
-                }
-                "hint" => recover.hint = item.text(mistakes),
-                "done" | "is" => recover.done.take(item, mistakes),
-                "why" => {
-                    recover.why = item.text(mistakes);
-                    recover.why_word = Some(item.name);
-                }
-                _ => {
-                    recover.bind_word = Some(item.name.clone());
-                    recover.bind = bound(&item, mistakes);
-                }
-            }
-        }
+        recover.words.read(list, &WordRow::names(&RECOVER_WORDS), &[], mistakes);
+        let items = std::mem::take(&mut recover.words.items);
+        WordRow::read_all(&RECOVER_WORDS, items, &mut recover, mistakes);
         Some(recover)
+    }
+
+    /// A verb that takes a text, of which `example` is one.
+    fn verb_with(&mut self, example: &str, item: AttributeItem, mistakes: &mut Mistakes) {
+        let value = item.text_like(example, mistakes);
+        self.verbs.push((item.name, value));
+    }
+
+    /// A verb that stands alone.
+    fn verb(&mut self, item: AttributeItem, mistakes: &mut Mistakes) {
+        item.alone(mistakes);
+        self.verbs.push((item.name, None));
     }
 }

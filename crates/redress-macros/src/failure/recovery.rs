@@ -126,7 +126,9 @@ fn verb(recover: &Recover, bind: Vec<(String, String)>, mistakes: &mut Mistakes)
             }
             Some(Verb::FixInput(pointer.value()))
         }
-        _ => Some(Verb::GetAccess(value.as_ref()?.value())),
+        "get_access" => Some(Verb::GetAccess(value.as_ref()?.value())),
+        // The table of words has no other verb.
+        _ => None,
     }
 }
 

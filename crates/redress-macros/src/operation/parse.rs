@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use syn::{Ident, LitInt, LitStr};
 
 use crate::{
-    attribute::{AttributeItem, AttributeItems, bound, pairs},
+    attribute::{AttributeItem, AttributeItems, WordRow, bound, pairs},
     deprecation::Deprecation,
     mistakes::Mistakes,
     shown::ShownWords,
@@ -13,35 +13,41 @@ use crate::{
 /// The words that say how the operation is asked for and answered.
 pub(super) const SHAPES: [&str; 3] = ["query", "mutation", "subscription"];
 
-const WORDS: [&str; 28] = [
-    "query",
-    "mutation",
-    "subscription",
-    "name",
-    "access",
-    "deadline",
-    "strict",
-    "internal",
-    "idempotency_key",
-    "verify",
-    "eval",
-    "calls",
-    "authority",
-    "tags",
-    "alias",
-    "example",
-    "max_input",
-    "max_output",
-    "since",
-    "deprecated",
-    "buffer",
-    "overflow",
-    "idle",
-    "resumable",
-    "prompt",
-    "resource",
-    "mime_type",
-    "complete",
+static WORDS: [WordRow<ParsedOperation>; 28] = [
+    WordRow { name: "query", read: ParsedOperation::shape },
+    WordRow { name: "mutation", read: ParsedOperation::shape },
+    WordRow { name: "subscription", read: ParsedOperation::shape },
+    WordRow { name: "name", read: |into, item, mistakes| into.name = item.text_like("files.read", mistakes) },
+    WordRow { name: "access", read: |into, item, mistakes| into.access = AccessWords::read(&item, mistakes) },
+    WordRow { name: "deadline", read: |into, item, mistakes| into.deadline = item.text_like("5s", mistakes) },
+    WordRow { name: "strict", read: |into, item, mistakes| into.strict = item.alone(mistakes) },
+    WordRow { name: "internal", read: |into, item, mistakes| into.internal = item.alone(mistakes) },
+    WordRow { name: "idempotency_key", read: |into, item, mistakes| into.idempotency_key = item.named_alone(mistakes) },
+    WordRow { name: "verify", read: |into, item, mistakes| into.verify = Verify::read(&item, mistakes) },
+    WordRow { name: "eval", read: |into, item, mistakes| into.eval = Eval::read(&item, mistakes) },
+    WordRow { name: "calls", read: |into, item, mistakes| into.calls = item.texts("\"files.list\"", mistakes) },
+    WordRow { name: "authority", read: |into, item, mistakes| into.authority = Some(Authority::read(item, mistakes)) },
+    WordRow { name: "tags", read: |into, item, mistakes| into.tags = item.texts("\"files\"", mistakes) },
+    WordRow { name: "alias", read: |into, item, mistakes| into.aliases = item.texts("\"old.name\"", mistakes) },
+    WordRow { name: "example", read: |into, item, mistakes| into.examples.extend(ExampleWords::read(&item, mistakes)) },
+    WordRow { name: "max_input", read: |into, item, mistakes| into.max_input = item.text_like("64kb", mistakes) },
+    WordRow { name: "max_output", read: |into, item, mistakes| into.max_output = item.text_like("4mb", mistakes) },
+    WordRow { name: "since", read: |into, item, mistakes| into.since = item.text(mistakes) },
+    WordRow { name: "deprecated", read: |into, item, mistakes| into.deprecated = Deprecation::read(&item, mistakes) },
+    WordRow { name: "buffer", read: |into, item, mistakes| into.buffer = into.of_stream(item).number(32, mistakes) },
+    WordRow {
+        name: "overflow",
+        read: |into, item, mistakes| into.overflow = into.of_stream(item).ident_or_text("cut", mistakes),
+    },
+    WordRow { name: "idle", read: |into, item, mistakes| into.idle = into.of_stream(item).text_like("60s", mistakes) },
+    WordRow { name: "resumable", read: |into, item, mistakes| into.resumable = into.of_stream(item).alone(mistakes) },
+    WordRow { name: "prompt", read: |into, item, mistakes| into.prompt = item.named_alone(mistakes) },
+    WordRow {
+        name: "resource",
+        read: |into, item, mistakes| into.resource = item.text_like("notes://{folder}/{name}", mistakes),
+    },
+    WordRow { name: "mime_type", read: |into, item, mistakes| into.mime_type = item.text_like("text/plain", mistakes) },
+    WordRow { name: "complete", read: ParsedOperation::complete },
 ];
 
 /// The attribute.
@@ -129,75 +135,57 @@ pub(super) enum ExampleEnding {
 /// Reads the attribute.
 pub(super) fn parse(tokens: TokenStream, mistakes: &mut Mistakes) -> ParsedOperation {
     let mut parsed = ParsedOperation::default();
-    parsed.words.read(tokens, &WORDS, &["example"], mistakes);
-    for item in std::mem::take(&mut parsed.words.items) {
-        parsed.take(item, mistakes);
-    }
+    parsed.words.read(tokens, &WordRow::names(&WORDS), &["example"], mistakes);
+    let items = std::mem::take(&mut parsed.words.items);
+    WordRow::read_all(&WORDS, items, &mut parsed, mistakes);
     parsed
 }
 
 impl ParsedOperation {
-    fn take(&mut self, item: AttributeItem, mistakes: &mut Mistakes) {
-        let word = item.word();
-        if ["buffer", "overflow", "idle", "resumable"].contains(&word.as_str()) {
-            self.of_streams.push(item.name.clone());
-        }
-        match word.as_str() {
-            "query" | "mutation" | "subscription" => {
-                item.alone(mistakes);
-                self.shapes.push(item.name);
-            }
-            "name" => self.name = item.text_like("files.read", mistakes),
-            "access" => self.access = AccessWords::read(&item, mistakes),
-            "deadline" => self.deadline = item.text_like("5s", mistakes),
-            "strict" => self.strict = item.alone(mistakes),
-            "internal" => self.internal = item.alone(mistakes),
-            "idempotency_key" => {
-                item.alone(mistakes);
-                self.idempotency_key = Some(item.name);
-            }
-            "verify" => self.verify = Verify::read(&item, mistakes),
-            "eval" => self.eval = Eval::read(&item, mistakes),
-            "calls" => self.calls = item.texts("\"files.list\"", mistakes),
-            "authority" => {
-                let caller = item.is_list_of("caller");
-                let scopes =
-                    if caller { Vec::new() } else { item.texts("caller)`, or `authority(\"files:read\"", mistakes) };
-                self.authority = Some((item.name, Authority { caller, scopes }));
-            }
-            "tags" => self.tags = item.texts("\"files\"", mistakes),
-            "alias" => self.aliases = item.texts("\"old.name\"", mistakes),
-            "example" => self.examples.extend(ExampleWords::read(&item, mistakes)),
-            "max_input" => self.max_input = item.text_like("64kb", mistakes),
-            "max_output" => self.max_output = item.text_like("4mb", mistakes),
-            "since" => self.since = item.text(mistakes),
-            "deprecated" => self.deprecated = Deprecation::read(&item, mistakes),
-            "buffer" => self.buffer = item.number(32, mistakes),
-            "overflow" => self.overflow = item.ident_or_text("cut", mistakes),
-            "idle" => self.idle = item.text_like("60s", mistakes),
-            "prompt" => {
-                item.alone(mistakes);
-                self.prompt = Some(item.name);
-            }
-            "resource" => self.resource = item.text_like("notes://{folder}/{name}", mistakes),
-            "mime_type" => self.mime_type = item.text_like("text/plain", mistakes),
-            "complete" => {
-                let list = item.list("path = \"files.like\"", mistakes);
-                for pair in list.map(|list| pairs(list, mistakes)).unwrap_or_default() {
-                    let by = pair.text_like("files.like", mistakes);
-                    self.completions.extend(by.map(|by| (pair.name, by)));
-                }
-            }
-            _ => self.resumable = item.alone(mistakes),
+    fn shape(&mut self, item: AttributeItem, mistakes: &mut Mistakes) {
+        self.shapes.extend(item.named_alone(mistakes));
+    }
+
+    /// Takes note of a word that only a stream can have.
+    fn of_stream(&mut self, item: AttributeItem) -> AttributeItem {
+        self.of_streams.push(item.name.clone());
+        item
+    }
+
+    fn complete(&mut self, item: AttributeItem, mistakes: &mut Mistakes) {
+        let list = item.list("path = \"files.like\"", mistakes);
+        for pair in list.map(|list| pairs(list, mistakes)).unwrap_or_default() {
+            let by = pair.text_like("files.like", mistakes);
+            self.completions.extend(by.map(|by| (pair.name, by)));
         }
     }
 }
+
+impl Authority {
+    fn read(item: AttributeItem, mistakes: &mut Mistakes) -> (Ident, Authority) {
+        let caller = item.is_list_of("caller");
+        let scopes = if caller { Vec::new() } else { item.texts("caller)`, or `authority(\"files:read\"", mistakes) };
+        (item.name, Authority { caller, scopes })
+    }
+}
+
+static ACCESS_WORDS: [WordRow<AccessWords>; 5] = [
+    WordRow { name: "anyone", read: |into, item, mistakes| into.anyone = item.named_alone(mistakes) },
+    WordRow { name: "scopes", read: |into, item, mistakes| into.scopes = item.text_like("files:read", mistakes) },
+    WordRow {
+        name: "any_scope",
+        read: |into, item, mistakes| into.any_scope = item.text_like("files:read files:write", mistakes),
+    },
+    WordRow { name: "consent", read: |into, item, mistakes| into.consent = item.alone(mistakes) },
+    WordRow { name: "check", read: |into, item, mistakes| into.check = item.path("owns_ticket", mistakes) },
+];
 
 impl AccessWords {
     fn read(item: &AttributeItem, mistakes: &mut Mistakes) -> Option<AccessWords> {
         let list = item.list("anyone)`, or `access(scopes = \"files:read\"", mistakes)?;
         let mut words = AttributeItems::default();
-        words.read(list, &["anyone", "scopes", "any_scope", "consent", "check"], &[], mistakes);
+        let names = WordRow::names(&ACCESS_WORDS);
+        words.read(list, &names, &[], mistakes);
         let mut access = AccessWords {
             ident: item.name.clone(),
             anyone: None,
@@ -207,22 +195,20 @@ impl AccessWords {
             check: None,
             complete: true,
         };
-        access.complete = !words.lacks_all(&["anyone", "scopes", "any_scope", "consent", "check"]);
-        for item in words.items {
-            match item.word().as_str() {
-                "anyone" => {
-                    item.alone(mistakes);
-                    access.anyone = Some(item.name);
-                }
-                "scopes" => access.scopes = item.text_like("files:read", mistakes),
-                "any_scope" => access.any_scope = item.text_like("files:read files:write", mistakes),
-                "check" => access.check = item.path("owns_ticket", mistakes),
-                _ => access.consent = item.alone(mistakes),
-            }
-        }
+        access.complete = !words.lacks_all(&names);
+        WordRow::read_all(&ACCESS_WORDS, words.items, &mut access, mistakes);
         Some(access)
     }
 }
+
+static VERIFY_WORDS: [WordRow<Verify>; 6] = [
+    WordRow { name: "query", read: |into, item, mistakes| into.query = item.text_like("files.check", mistakes) },
+    WordRow { name: "bind", read: |into, item, mistakes| into.bind = bound(&item, mistakes) },
+    WordRow { name: "done", read: |into, item, mistakes| into.shown.take_done(item, mistakes) },
+    WordRow { name: "is", read: |into, item, mistakes| into.shown.take_is(item, mistakes) },
+    WordRow { name: "why", read: |into, item, mistakes| into.why = item.text(mistakes) },
+    WordRow { name: "hint", read: |into, item, mistakes| into.hint = item.text(mistakes) },
+];
 
 impl Verify {
     fn read(item: &AttributeItem, mistakes: &mut Mistakes) -> Option<Verify> {
@@ -237,16 +223,9 @@ impl Verify {
             why: None,
             hint: None,
         };
-        verify.words.read(list, &["query", "bind", "done", "is", "why", "hint"], &[], mistakes);
-        for item in std::mem::take(&mut verify.words.items) {
-            match item.word().as_str() {
-                "query" => verify.query = item.text_like("files.check", mistakes),
-                "bind" => verify.bind = bound(&item, mistakes),
-                "done" | "is" => verify.shown.take(item, mistakes),
-                "why" => verify.why = item.text(mistakes),
-                _ => verify.hint = item.text(mistakes),
-            }
-        }
+        verify.words.read(list, &WordRow::names(&VERIFY_WORDS), &[], mistakes);
+        let items = std::mem::take(&mut verify.words.items);
+        WordRow::read_all(&VERIFY_WORDS, items, &mut verify, mistakes);
         Some(verify)
     }
 }
@@ -268,7 +247,8 @@ impl Eval {
         for item in &words.items {
             match item.word().as_str() {
                 "source" => source = item.text(mistakes),
-                _ => language = item.text(mistakes),
+                "language" => language = item.text(mistakes),
+                _ => {}
             }
         }
         Some(Eval { ident: item.name.clone(), source: source?, language: language? })
@@ -294,7 +274,8 @@ impl ExampleWords {
                 "input" => input = text,
                 _ if ending.is_some() => mistakes.add(&item.name, "an example ends once; keep `output` or `failure`"),
                 "output" => ending = text.map(ExampleEnding::Output),
-                _ => ending = text.map(ExampleEnding::Failure),
+                "failure" => ending = text.map(ExampleEnding::Failure),
+                _ => {}
             }
         }
         Some(ExampleWords { input: input?, ending: ending? })

@@ -50,6 +50,7 @@ use crate::{
         self,
         document_cache::DocumentCache,
         metrics::{self, MetricsSource},
+        table::{Methods, Route, RouteRow},
     },
     ws::WebSockets,
 };
@@ -216,143 +217,35 @@ impl Service<axum::extract::Request> for FacesService {
     }
 }
 
-/// Where a path leads.
-enum Route {
-    Operation,
-    Operations,
-    Call,
-    Batch,
-    Subscribe,
-    Rpc,
-    Document,
-    Errors,
-    Home,
-    Health,
-    Ready,
-    Metrics,
-    WebSocket,
-    #[cfg(feature = "mcp")]
-    Mcp,
-    #[cfg(feature = "mcp")]
-    ResourceMetadata,
-    Nowhere,
-}
-
-/// The fixed paths, for a router that has others beside them.
-pub(crate) const PATHS: [&str; 19] = [
-    "/ops",
-    "/ops/{*name}",
-    "/call",
-    "/batch",
-    "/subscribe",
-    "/rpc",
-    "/openapi.json",
-    "/openrpc.json",
-    "/contract.json",
-    "/errors",
-    "/errors/{code}",
-    "/healthz",
-    "/readyz",
-    "/metrics",
-    "/ws",
-    "/mcp",
-    "/.well-known/oauth-protected-resource",
-    "/.well-known/oauth-protected-resource/mcp",
-    "/",
-];
-
-impl Route {
-    fn of(path: &str) -> Route {
-        if path.starts_with("/ops/") {
-            return Route::Operation;
-        }
-        match path {
-            "/rpc" => Route::Rpc,
-            "/call" => Route::Call,
-            "/batch" => Route::Batch,
-            "/subscribe" => Route::Subscribe,
-            "/ops" => Route::Operations,
-            "/openapi.json" | "/openrpc.json" | "/contract.json" => Route::Document,
-            "/healthz" => Route::Health,
-            "/readyz" => Route::Ready,
-            "/metrics" => Route::Metrics,
-            "/ws" => Route::WebSocket,
-            #[cfg(feature = "mcp")]
-            "/mcp" => Route::Mcp,
-            #[cfg(feature = "mcp")]
-            "/.well-known/oauth-protected-resource" | "/.well-known/oauth-protected-resource/mcp" => {
-                Route::ResourceMetadata
-            }
-            "/errors" => Route::Errors,
-            "/" => Route::Home,
-            _ if path.starts_with("/errors/") => Route::Errors,
-            _ => Route::Nowhere,
-        }
-    }
-
-    /// The methods of the route, as the header `Allow` names them.
-    fn allow(&self) -> &'static str {
-        match self {
-            Route::Operation => "GET, HEAD, OPTIONS, POST",
-            Route::Call | Route::Batch | Route::Subscribe | Route::Rpc => "OPTIONS, POST",
-            Route::Operations
-            | Route::Document
-            | Route::Errors
-            | Route::Home
-            | Route::Health
-            | Route::Ready
-            | Route::Metrics => "GET, HEAD, OPTIONS",
-            Route::WebSocket => "GET, OPTIONS",
-            #[cfg(feature = "mcp")]
-            Route::Mcp => "DELETE, GET, OPTIONS, POST",
-            #[cfg(feature = "mcp")]
-            Route::ResourceMetadata => "GET, HEAD, OPTIONS",
-            Route::Nowhere => "",
-        }
-    }
-}
-
 impl Exchange {
     async fn answer(self, body: Body) -> Response {
-        let route = Route::of(self.parts.uri.path());
+        let Some(RouteRow { methods, route, .. }) = RouteRow::of(self.parts.uri.path()) else { return self.nowhere() };
         let method = &self.parts.method;
-        let (reads, writes) = (*method == Method::GET || *method == Method::HEAD, *method == Method::POST);
+        if !methods.hold(method) {
+            return if *method == Method::OPTIONS { options(*methods) } else { self.not_allowed(*methods) };
+        }
+        let posts = *method == Method::POST;
         match route {
-            Route::Nowhere => self.nowhere(),
-            Route::Health if reads => routes::health(),
-            Route::Ready if reads => self.ready(),
-            Route::Metrics if reads => metrics::metrics(self).await,
-            Route::Operation if writes => routes::operation(self, body).await,
-            Route::Operation if reads => routes::operation_read(self).await,
-            Route::Rpc if writes => routes::rpc(self, body).await,
-            Route::Call if writes => routes::call(self, body).await,
-            Route::Batch if writes => routes::batch(self, body).await,
-            Route::Subscribe if writes => routes::subscribe(self, body).await,
-            Route::Operations if reads => routes::operations(self).await,
-            Route::Document if reads => routes::document(self).await,
-            Route::Errors if reads => routes::errors(self).await,
-            Route::Home if reads => routes::home(self).await,
-            Route::WebSocket if *method == Method::GET => routes::web_socket(self).await,
+            Route::Operation if posts => routes::operation(self, body).await,
+            Route::Operation => routes::operation_read(self).await,
+            Route::Rpc => routes::rpc(self, body).await,
+            Route::Call => routes::call(self, body).await,
+            Route::Batch => routes::batch(self, body).await,
+            Route::Subscribe => routes::subscribe(self, body).await,
+            Route::Operations => routes::operations(self).await,
+            Route::Document => routes::document(self).await,
+            Route::Errors => routes::errors(self).await,
+            Route::Home => routes::home(self).await,
+            Route::Health => routes::health(),
+            Route::Ready => self.ready(),
+            Route::Metrics => metrics::metrics(self).await,
+            Route::WebSocket => routes::web_socket(self).await,
             #[cfg(feature = "mcp")]
-            Route::ResourceMetadata if reads => crate::routes::mcp::metadata(self),
-            route if *method == Method::OPTIONS => options(&route),
+            Route::Mcp => routes::mcp::message(self, body).await,
             #[cfg(feature = "mcp")]
-            Route::Mcp => crate::routes::mcp::message(self, body).await,
-            #[cfg(feature = "mcp")]
-            Route::ResourceMetadata => self.not_allowed(&route),
-            Route::Operation
-            | Route::Operations
-            | Route::Call
-            | Route::Batch
-            | Route::Subscribe
-            | Route::Rpc
-            | Route::WebSocket
-            | Route::Document
-            | Route::Errors
-            | Route::Home
-            | Route::Health
-            | Route::Ready
-            | Route::Metrics => self.not_allowed(&route),
+            Route::ResourceMetadata => routes::mcp::metadata(self),
+            #[cfg(not(feature = "mcp"))]
+            Route::Mcp | Route::ResourceMetadata => self.nowhere(),
         }
     }
 
@@ -377,11 +270,11 @@ impl Exchange {
         self.refuse(refusal)
     }
 
-    fn not_allowed(self, route: &Route) -> Response {
+    fn not_allowed(self, methods: Methods) -> Response {
         let refusal = Refusal::new(EngineCode::InvalidOperationType)
             .with_hint("Use one of the methods that the header `Allow` names.")
-            .with_details(&json!({"allow": route.allow().split(", ").collect::<Vec<_>>()}));
-        response::problem(self.refused(refusal), Some(route.allow()))
+            .with_details(&json!({"allow": methods.allow().split(", ").collect::<Vec<_>>()}));
+        response::problem(self.refused(refusal), Some(methods.allow()))
     }
 
     /// Refuses the message with a problem document.
@@ -457,15 +350,15 @@ pub(crate) fn is_cancelled(envelope: &Envelope) -> bool {
 #[cfg_attr(not(feature = "mcp"), expect(unused_variables, reason = "every other face writes problem documents"))]
 fn refused_at(path: &str, envelope: Envelope) -> Response {
     #[cfg(feature = "mcp")]
-    if matches!(Route::of(path), Route::Mcp) {
-        return crate::routes::mcp::refuse(envelope);
+    if RouteRow::of(path).is_some_and(|row| row.route == Route::Mcp) {
+        return routes::mcp::refuse(envelope);
     }
     response::problem(envelope, None)
 }
 
-fn options(route: &Route) -> Response {
+fn options(methods: Methods) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
-    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(route.allow()));
+    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(methods.allow()));
     response
 }

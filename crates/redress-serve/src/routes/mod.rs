@@ -14,6 +14,7 @@ pub(crate) mod metrics;
 mod operation;
 mod rpc;
 mod stream;
+pub(crate) mod table;
 mod web_socket;
 
 pub(crate) use documents::{document, health, operations};
