@@ -5,7 +5,7 @@ use std::{
     io::{self, Write as _},
 };
 
-use cap_std::fs::{Dir, File, OpenOptions, Permissions};
+use cap_std::fs::{Dir, File, Metadata, OpenOptions};
 
 use crate::temporary;
 
@@ -31,18 +31,19 @@ pub(crate) enum Unwritten {
 }
 
 /// Writes `contents` to `name` in `folder`. Whenever it is interrupted, the name holds the
-/// old content or the new. `go` is asked when everything is on the disk but the name.
+/// old content or the new. It is as open, and where the system lets us belongs to the same user, as what was there `before`. `go` is
+/// asked when everything is on the disk but the name.
 pub(crate) fn write(
     folder: &Dir,
     name: &OsStr,
     contents: &[u8],
     over: Over,
-    permissions: Option<Permissions>,
+    before: Option<&Metadata>,
     go: impl Fn() -> io::Result<()>,
 ) -> Result<(), Unwritten> {
     for _ in 0..TRIES {
         let (temporary, mut file) = create(folder).map_err(Unwritten::Unchanged)?;
-        let written = fill(&mut file, contents, permissions.clone())
+        let written = fill(&mut file, contents, before)
             .and_then(|()| go())
             .and_then(|()| rename(folder, &temporary, folder, name, over));
         match written {
@@ -69,14 +70,33 @@ fn create(folder: &Dir) -> io::Result<(String, File)> {
     }
 }
 
-fn fill(file: &mut File, contents: &[u8], permissions: Option<Permissions>) -> io::Result<()> {
+fn fill(file: &mut File, contents: &[u8], before: Option<&Metadata>) -> io::Result<()> {
     // Where the file system has no locks, nobody can take the file for a stale one either.
     let _locked = file.try_clone()?.into_std().try_lock();
     file.write_all(contents)?;
-    if let Some(permissions) = permissions {
-        file.set_permissions(permissions)?;
+    if let Some(before) = before {
+        resemble(file, before)?;
     }
     file.sync_all()
+}
+
+/// Who may read and write it stays. Bits that let a program run as its owner do not: by them a caller who may write here would put
+/// words into the mouth of another user, which is why a system takes them from a file that is written to.
+#[cfg(unix)]
+fn resemble(file: &File, before: &Metadata) -> io::Result<()> {
+    use cap_std::fs::{MetadataExt as _, PermissionsExt as _};
+    use rustix::fs::{Gid, Uid, fchown};
+    let (user, group) = (Uid::from_raw(before.uid()), Gid::from_raw(before.gid()));
+    // Only root may give a file away, and others no more than its group; what is not allowed is left as it is.
+    let _ = fchown(file, Some(user), Some(group)).or_else(|_| fchown(file, None, Some(group)));
+    let mut permissions = before.permissions();
+    permissions.set_mode(permissions.mode() & 0o777);
+    file.set_permissions(permissions)
+}
+
+#[cfg(not(unix))]
+fn resemble(file: &File, before: &Metadata) -> io::Result<()> {
+    file.set_permissions(before.permissions())
 }
 
 /// Renames one name to another, both without any path.

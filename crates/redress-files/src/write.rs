@@ -193,10 +193,9 @@ pub(crate) fn store<E: Failure>(
     over: Over,
     stop: &CancellationToken,
 ) -> Outcome<(), E> {
-    let permissions = place.existing.as_ref().map(cap_std::fs::Metadata::permissions);
     // A caller that has gone, or whose time is over, will not learn that it was written.
     let go = || if stop.is_cancelled() { Err(io::ErrorKind::Interrupted.into()) } else { Ok(()) };
-    atomic::write(&place.folder, &place.name, contents, over, permissions, go).map_err(|unwritten| {
+    atomic::write(&place.folder, &place.name, contents, over, place.existing.as_ref(), go).map_err(|unwritten| {
         let error = match unwritten {
             Unwritten::Unchanged(error) => error,
             Unwritten::Unconfirmed(cause) => {

@@ -8,7 +8,7 @@ use redress_core::Secret;
 use redress_import::{BodyKind, ContentPlan, ResponsePlan};
 use reqwest::{
     Response,
-    header::{CONTENT_TYPE, HeaderMap},
+    header::{CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION},
 };
 use serde_json::{Value, json, value::RawValue};
 
@@ -23,11 +23,13 @@ const UNSAID: usize = 4 * 1024 * 1024;
 /// How many characters of a text are told that no document speaks of.
 const UNSPOKEN: usize = 4096;
 
-/// An answer, read whole.
+/// An answer, read whole, without the secrets that were sent for it.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
+    /// Where it leads, as the service said it: to be followed, and not to be shown.
+    pub(crate) location: Option<HeaderValue>,
     pub(crate) bytes: Vec<u8>,
 }
 
@@ -42,9 +44,11 @@ pub(crate) enum Unread {
 
 impl Answer {
     /// An answer that has no body by its nature.
-    pub(crate) fn without_body(mut response: Response) -> Answer {
+    pub(crate) fn without_body(mut response: Response, secrets: &[Secret]) -> Answer {
         let status = response.status().as_u16();
-        Answer { status, headers: std::mem::take(response.headers_mut()), bytes: Vec::new() }
+        let headers = std::mem::take(response.headers_mut());
+        let location = headers.get(LOCATION).cloned();
+        Answer { status, headers: redact::headers(headers, secrets), location, bytes: Vec::new() }
     }
 
     /// Reads `response`, of which at most `max` bytes are taken, and takes the `secrets` out of it. Before much is read,
@@ -55,7 +59,6 @@ impl Answer {
         secrets: &[Secret],
         reserve: impl AsyncFnOnce(usize),
     ) -> Result<Answer, Unread> {
-        let status = response.status().as_u16();
         // After decompression there may be more, and never less by much: a small answer that says it is large is refused
         // before it is read.
         let said = response.content_length();
@@ -77,8 +80,8 @@ impl Answer {
                 reserve(max.min(UNSAID)).await;
             }
         }
-        let headers = std::mem::take(response.headers_mut());
-        Ok(Answer { status, headers, bytes: redact::without(bytes, secrets) })
+        let whole = Answer::without_body(response, secrets);
+        Ok(Answer { bytes: redact::without(bytes, secrets), ..whole })
     }
 
     /// The media type, without parameters and in lower case.
@@ -269,7 +272,7 @@ mod tests {
     fn read(plan: &ResponsePlan, media_type: &str, bytes: &[u8]) -> Result<Option<Value>, Unfit> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_str(media_type).unwrap());
-        body(plan, &mut Answer { status: 200, headers, bytes: bytes.to_vec() }).map(Body::into_value)
+        body(plan, &mut Answer { status: 200, headers, location: None, bytes: bytes.to_vec() }).map(Body::into_value)
     }
 
     #[test]

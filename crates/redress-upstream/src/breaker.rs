@@ -66,7 +66,7 @@ impl Breaker {
         Arc::new(Breaker { config, held: Mutex::default() })
     }
 
-    /// Lets a call through that ends by `deadline`, or says in how long one may find out whether the service is back.
+    /// Lets a call through that counts against the service when it is dropped after `deadline`, or says in how long one may find out whether the service is back.
     pub(crate) fn admit(self: &Arc<Self>, deadline: Option<Instant>) -> Result<Attempt, Duration> {
         let now = Instant::now();
         let mut held = self.held();
@@ -133,8 +133,8 @@ fn jittered(pause: Duration) -> Duration {
     pause.mul_f64(0.9 + fastrand::f64() * 0.2)
 }
 
-/// A call that the breaker let through. One that is dropped with no judgement was broken off: by its deadline, which
-/// counts against the service, or by its caller, which does not.
+/// A call that the breaker let through. One that is dropped with no judgement was broken off: by the operation's deadline,
+/// which counts against the service, or by its caller, which does not.
 #[derive(Debug)]
 pub(crate) struct Attempt {
     breaker: Arc<Breaker>,

@@ -5,7 +5,7 @@ use std::{sync::atomic::Ordering, time::Duration};
 use redress_contract::{Effect, Shape};
 use redress_core::{Ctx, UpstreamFailure};
 use redress_import::StatusPattern;
-use reqwest::{Method, Response, StatusCode, Url, header::LOCATION};
+use reqwest::{Method, Response, StatusCode, Url};
 use serde_json::{Map, Value, json};
 use tokio::{sync::OwnedSemaphorePermit, time::Instant};
 
@@ -128,7 +128,9 @@ impl<'a> Exchange<'a> {
     async fn open(&mut self) -> Result<Open, UpstreamFailure> {
         loop {
             let applied = self.credentials().await?;
-            let attempt = match self.upstream.breaker.admit(self.deadline) {
+            // Who gives a service less time than the operation has must not be able to shut it for others.
+            let fair = self.deadline.filter(|_| !self.ctx.is_hurried());
+            let attempt = match self.upstream.breaker.admit(fair) {
                 Ok(attempt) => attempt,
                 Err(pause) => return Err(self.closed(pause)),
             };
@@ -194,7 +196,7 @@ impl<'a> Exchange<'a> {
             }
         };
         let read = if self.built.method == Method::HEAD {
-            Ok(Answer::without_body(response))
+            Ok(Answer::without_body(response, &self.upstream.credentials.sent()))
         } else {
             Answer::read(response, max, &self.upstream.credentials.sent(), reserve).await
         };
@@ -258,7 +260,7 @@ impl<'a> Exchange<'a> {
         if !follows {
             return Ok(None);
         }
-        let said = answer.headers.get(LOCATION).and_then(|value| value.to_str().ok());
+        let said = answer.location.as_ref().and_then(|value| value.to_str().ok());
         let target = said.and_then(|said| self.built.url.join(said).ok());
         match target.filter(|target| is_same_origin(target, &self.built.url)) {
             Some(_) if self.hops >= MAX_HOPS => Err(undeclared(&self.upstream.config.name, answer, "redirect")),

@@ -5,6 +5,7 @@ use std::{borrow::Cow, sync::LazyLock};
 use memchr::memmem;
 use redress_core::Secret;
 use regex::Regex;
+use reqwest::header::{HeaderMap, HeaderValue};
 
 /// What stands in the place of a secret.
 const TAKEN_OUT: &str = "[redacted]";
@@ -24,6 +25,17 @@ pub(crate) fn without(bytes: Vec<u8>, secrets: &[Secret]) -> Vec<u8> {
         }
     }
     bytes
+}
+
+/// `headers` without the secrets that were sent for this call.
+pub(crate) fn headers(mut headers: HeaderMap, secrets: &[Secret]) -> HeaderMap {
+    for value in headers.values_mut().filter(|_| !secrets.is_empty()) {
+        let clean = without(value.as_bytes().to_vec(), secrets);
+        if clean != value.as_bytes() {
+            *value = HeaderValue::from_bytes(&clean).unwrap_or(HeaderValue::from_static(TAKEN_OUT));
+        }
+    }
+    headers
 }
 
 /// A secret as it may stand in an answer: as it is, inside JSON, inside a URL.

@@ -78,6 +78,12 @@ impl Ctx {
         self.deadline.map(Instant::into_std)
     }
 
+    /// Whether the [`deadline`](Ctx::deadline) is the caller's own, who gives less time than the operation has. That a handler was
+    /// not done by then is no fault of what it waited for.
+    pub fn is_hurried(&self) -> bool {
+        self.caller_deadline.is_some() && self.deadline == self.caller_deadline
+    }
+
     /// The way by which the call came in; for a composed call, that of the call at its root.
     pub fn face(&self) -> Face {
         self.face

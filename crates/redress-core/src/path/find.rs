@@ -5,7 +5,7 @@ use std::sync::Arc;
 use redress_contract::{EngineCode, Name, OperationDeclaration, Shape, Similar};
 
 use super::{Call, CallInput, FailedCall};
-use crate::{Shown, registry::RegisteredOperation, similar};
+use crate::{Shown, registry::RegisteredOperation};
 
 impl Call {
     /// Finds the operation, under its name or an alias, in any form that the wire may use.
@@ -41,11 +41,10 @@ impl Call {
         // What is near is no reason to let them wait: what is not known by the deadline is not told.
         let caller = self.within(self.identify(call_input)).await.ok().flatten();
         let wanted = Name::from_wire(call_input.name);
-        let open = self.ctx.registry.open_to(caller.as_deref());
-        let open = open.filter(|operation| self.is_for_this_face(operation));
-        let open = open.map(|operation| operation.name().as_str().to_owned());
+        let near =
+            self.ctx.registry.near_names(&wanted, caller.as_deref(), |operation| self.is_for_this_face(operation));
         let mut bad = self.refuse(EngineCode::NotFound);
-        bad.problem.similar = similar::nearest(&wanted, open).into_iter().map(|value| Similar { value }).collect();
+        bad.problem.similar = near.into_iter().map(|value| Similar { value }).collect();
         bad
     }
 }

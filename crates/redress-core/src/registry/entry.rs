@@ -17,6 +17,7 @@ use crate::{
     author::{access_check::OperationCheck, handler::BoundHandler, verification::Verifying},
     path::StillCalled,
     registry::prepared::Prepared,
+    similar::NameSketch,
 };
 
 /// Outputs up to so many bytes are all the same.
@@ -27,6 +28,8 @@ pub(crate) struct RegisteredOperation {
     /// Its place among the entries.
     pub(crate) place: usize,
     pub(crate) declaration: contract::OperationDeclaration,
+    /// Of its name, for callers who write it nearly right.
+    pub(crate) sketch: NameSketch,
     pub(crate) bound: BoundHandler,
     pub(crate) check: Option<OperationCheck>,
     pub(crate) input: InputShape,
@@ -72,6 +75,7 @@ impl RegisteredOperation {
             Caller::new(format!("operation:{}", declaration.name())).scopes(declaration.authority().iter().cloned());
         Ok(RegisteredOperation {
             place,
+            sketch: NameSketch::of(declaration.name().as_str()),
             verifying: declaration.verification().map(|verification| Box::new(Verifying::new(verification))),
             authority: Arc::new(authority),
             extension: (declaration.origin() == Origin::Extension).then(|| declaration.name().namespace().to_owned()),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use redress_contract::{Caller, Contract, Disclosure, FailureDeclaration, Name, OperationDeclaration, Reach};
 
 use super::{RegisteredOperation, Registry, RegistryInner};
+use crate::similar;
 
 /// What a face shows of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,6 +56,20 @@ impl Registry {
             && self.shows(entry) != Shown::No
             && entry.declaration.is_external()
             && entry.declaration.access().admit(caller).is_ok()
+    }
+
+    /// The names nearest to one that does not exist, of the operations that exist for `caller` and that `also` lets through.
+    pub(crate) fn near_names(
+        &self,
+        wanted: &str,
+        caller: Option<&Caller>,
+        also: impl Fn(&OperationDeclaration) -> bool,
+    ) -> Vec<String> {
+        let sketched = self.0.entries.iter().map(|entry| (entry.sketch, entry));
+        similar::nearest_of(wanted, sketched, |entry| {
+            let shown = self.is_open(entry, caller) && also(&entry.declaration);
+            shown.then(|| entry.declaration.name().as_str())
+        })
     }
 
     /// The operation that `caller` could call by this name now, from outside.

@@ -1,6 +1,9 @@
 //! `files.write` and `files.edit`.
 
-use std::{fs, os::unix::fs::PermissionsExt as _};
+use std::{
+    fs,
+    os::unix::fs::{MetadataExt as _, PermissionsExt as _},
+};
 
 use redress::testing::{assert_failure, assert_ok};
 use serde_json::json;
@@ -98,6 +101,23 @@ async fn permissions_and_links_stay() {
     assert!(fs::symlink_metadata(folder.host("link")).unwrap().is_symlink());
     assert_eq!(folder.text("d/script"), "three");
     assert_eq!(fs::metadata(folder.host("d/script")).unwrap().permissions().mode() & 0o777, 0o750);
+}
+
+/// The bits would make a program of another user's of what a caller writes. The owner is kept where the test may set one, as root.
+#[tokio::test]
+async fn what_is_written_runs_as_nobody_else_and_stays_its_owners() {
+    let folder = Folder::with(&[("a", "one"), ("b", "one")]);
+    let given = ["a", "b"].map(|name| std::os::unix::fs::chown(folder.host(name), Some(65_534), Some(65_534)).is_ok());
+    for name in ["a", "b"] {
+        fs::set_permissions(folder.host(name), fs::Permissions::from_mode(0o6755)).unwrap();
+    }
+    assert_ok!(folder.call("write", json!({"path": "a", "content": "two", "mode": "replace"})).await);
+    assert_ok!(folder.call("edit", json!({"path": "b", "old": "one", "new": "two"})).await);
+    for (name, given) in ["a", "b"].into_iter().zip(given) {
+        let found = fs::metadata(folder.host(name)).unwrap();
+        assert_eq!(found.permissions().mode() & 0o7777, 0o755, "{name}");
+        assert!(!given || (found.uid(), found.gid()) == (65_534, 65_534), "{name} belongs to {}", found.uid());
+    }
 }
 
 #[tokio::test]

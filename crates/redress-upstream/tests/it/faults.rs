@@ -233,6 +233,20 @@ async fn while_the_breaker_is_open_nothing_is_sent_and_the_answer_comes_at_once(
     assert_eq!(status.trouble, Some("connect"));
 }
 
+/// A caller chooses a deadline for itself, and must not be able to shut a healthy service for everybody by that.
+#[tokio::test]
+async fn a_hurried_caller_does_not_open_the_breaker_for_others() {
+    let (_service, address) =
+        Service::start([Reply::json(200, &json!({"id": "1", "name": "a"})).after(Duration::from_millis(60))]).await;
+    let (registry, upstream) = things(config(address));
+    for _ in 0..20 {
+        let hurried = request(json!({"id": "1"})).with_deadline(Duration::from_millis(2));
+        assert_eq!(registry.call("things.get_thing", hurried).await.code(), Some("TIMEOUT"));
+    }
+    assert_eq!(upstream.status().await.breaker, BreakerState::Closed);
+    assert_eq!(call(&registry, "things.get_thing", json!({"id": "1"})).await["ok"], true);
+}
+
 #[tokio::test]
 async fn a_service_that_was_down_at_the_start_comes_by_itself() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -22,7 +22,7 @@ info: {title: Safe, version: "1"}
 security: [{h: [], q: [], b: []}]
 paths:
   /safe:
-    get: {operationId: take, responses: {200: {description: x, content: {application/json: {schema: {type: object}}}}, 403: {description: x, content: {application/json: {schema: {type: object}}}}}}
+    get: {operationId: take, responses: {200: {description: x, content: {application/json: {schema: {type: object}}}}, 403: {description: x, headers: {X-Debug: {schema: {type: string}}, Location: {schema: {type: string}}}, content: {application/json: {schema: {type: object}}}}}}
   /bearer:
     get: {operationId: bear, security: [{t: []}], responses: {200: {description: x, content: {application/json: {schema: {type: object}}}}}}
 components:
@@ -109,6 +109,7 @@ async fn no_secret_is_seen_on_a_face_in_the_log_or_in_a_document() {
     for reply in [
         Reply::json(200, &json!({"echo": echo, (CANARIES[0]): 1})),
         Reply::json(403, &json!({"message": format!("no key {echo}")})),
+        Reply::json(403, &json!({})).with("x-debug", echo.clone()).with("location", echo.clone()),
         Reply::json(418, &json!({"message": echo})),
         Reply::of(500, "text/html", format!("<h1>{echo}</h1>")),
         Reply::of(200, "application/json", echo.clone()),
