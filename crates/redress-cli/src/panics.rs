@@ -9,6 +9,7 @@ use std::{
 };
 
 use redress_core::LoggedCause;
+use tracing::level_filters::LevelFilter;
 
 /// From here on panics of this process are told in this way, until somebody says otherwise.
 pub(crate) fn tell_in_the_log() {
@@ -22,8 +23,8 @@ fn tell(panicked: &PanicHookInfo<'_>) {
     let thread = thread.name().unwrap_or("unnamed");
     if tracing::enabled!(tracing::Level::ERROR) {
         tracing::error!(%panic, place, thread, "a thread panicked");
-    } else if !tracing::dispatcher::has_been_set() {
-        // There is no log yet, or the command has none.
+    } else if !tracing::dispatcher::has_been_set() || LevelFilter::current() >= LevelFilter::ERROR {
+        // There is no log yet, or the command has none; or it is the log itself that panicked, and takes nothing now.
         let _ = writeln!(io::stderr(), "thread '{thread}' panicked at {place}: {panic}");
     }
     // Names and places of the program, if whoever started it asked for them.

@@ -6,6 +6,7 @@
 
 mod author;
 mod call;
+pub mod contained;
 mod hex;
 mod hooks;
 pub mod offload;

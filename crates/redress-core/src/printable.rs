@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 /// Whether `c` does something to whoever shows it instead of showing: control characters of both sets (C0, C1 and DEL),
-/// what turns the writing round (bidirectional controls), and what cannot be seen, by which two texts look alike.
+/// what turns the writing round (bidirectional controls), and what cannot be seen or looks like a space without being one, by
+/// which two texts look alike. The wide space of East Asian writing (U+3000) is a letter among its own.
 ///
 /// ```
 /// use redress_core::is_unprintable;
@@ -11,7 +12,7 @@ use std::borrow::Cow;
 /// assert!(is_unprintable('\u{1b}') && is_unprintable('\u{202e}') && !is_unprintable('ü'));
 /// ```
 pub fn is_unprintable(c: char) -> bool {
-    c.is_control() || is_format(c)
+    c.is_control() || is_format(c) || (c.is_whitespace() && !matches!(c, ' ' | '\u{3000}'))
 }
 
 /// The format characters of Unicode (Cf), the two separators of lines, the letters and signs that fill a place with nothing,
@@ -38,6 +39,7 @@ fn is_format(c: char) -> bool {
 /// assert_eq!(printable("a\u{202e}b\u{1b}[2J\n"), "a\\u202eb\\u001b[2J\n");
 /// assert_eq!(printable("\u{e0041}"), "\\udb40\\udc41");
 /// assert_eq!(printable("a\u{fe0f}"), "a\\ufe0f");
+/// assert_eq!(printable("a\u{a0}b\u{2800}"), "a\\u00a0b\\u2800");
 /// assert_eq!(printable("grüße 😀"), "grüße 😀");
 /// ```
 pub fn printable(text: &str) -> Cow<'_, str> {

@@ -2,21 +2,27 @@
 //!
 //! Why so: docs/decisions/0018-two-ways-through-mcp.md.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    future::poll_fn,
+    pin::pin,
+    sync::{Arc, OnceLock},
+};
 
 use redress_contract::Caller;
-use redress_core::Registry;
+use redress_core::{
+    Registry,
+    contained::{ContainedSpan, poll_contained},
+};
 use redress_wire::{
     http::header::TraceParent,
     jsonrpc::Id,
     mcp::{self, Capabilities, Cost, Era, InitializeParams, RequestMeta, negotiate},
 };
-use tracing::Instrument as _;
 
 use crate::{
     HttpFace, HttpOptions, McpOptions, RequestContext, catalogue::Catalogue, client_channel::ClientChannel,
-    prompts_and_resources::PromptsAndResources, refusal::Unfit, reply::Reply, request::McpRequest, rounds::Seal,
-    session, stdio,
+    prompts::failed, prompts_and_resources::PromptsAndResources, refusal::Unfit, reply::Reply, request::McpRequest,
+    rounds::Seal, session, stdio,
 };
 
 /// How often the bytes of an output are there while a result is written out of them: once by themselves, once as
@@ -129,7 +135,7 @@ impl McpInner {
     }
 
     /// Answers a request that has passed the checks of its connection, in the trace that it names itself:
-    /// a connection may carry the requests of many.
+    /// a connection may carry the requests of many. Whatever panics on the way, there is an answer.
     pub(crate) async fn answer(
         &self,
         id: Id<'_>,
@@ -138,14 +144,25 @@ impl McpInner {
         context: &RequestContext,
         channel: ClientChannel<'_>,
     ) -> Reply {
-        let Some(account) = context.account.as_ref().filter(|_| asked.runs()) else {
-            return self.traced(id, asked, era, context, channel).await;
-        };
-        let account = account.message(COPIES);
-        let context = RequestContext { account: Some(account.clone()), ..context.clone() };
-        let reply = self.traced(id, asked, era, &context, channel).await;
-        let reservation = account.settle(reply.body.len());
-        reply.holding(reservation)
+        let mut answered = pin!(async {
+            let Some(account) = context.account.as_ref().filter(|_| asked.runs()) else {
+                return self.traced(id, asked, era, context, channel).await;
+            };
+            let account = account.message(COPIES);
+            let context = RequestContext { account: Some(account.clone()), ..context.clone() };
+            let reply = self.traced(id, asked, era, &context, channel).await;
+            let reservation = account.settle(reply.body.len());
+            reply.holding(reservation)
+        });
+        let answered = poll_fn(|cx| poll_contained(answered.as_mut(), cx)).await;
+        answered.unwrap_or_else(|payload| {
+            let envelope = self.registry.lost(&*payload, context.request(b""));
+            if matches!(asked, McpRequest::Call(_)) {
+                self.carry(id, &envelope, None, None, era, context)
+            } else {
+                failed(id, &envelope, None, era)
+            }
+        })
     }
 
     async fn traced(
@@ -158,7 +175,7 @@ impl McpInner {
     ) -> Reply {
         let reply = match asked.meta().and_then(span) {
             None => self.respond(id, asked, era, context, channel).await,
-            Some(span) => Box::pin(self.respond(id, asked, era, context, channel).instrument(span)).await,
+            Some(span) => Box::pin(span.instrument(self.respond(id, asked, era, context, channel))).await,
         };
         // By which id the client knows the call, so that what it reports can be found.
         if let Some(request_id) = &reply.request_id {
@@ -250,14 +267,16 @@ impl McpInner {
 
 /// The span of a request that belongs to its caller's trace, as the span of one over HTTP. What cannot be
 /// read is as if absent.
-fn span(meta: &RequestMeta<'_>) -> Option<tracing::Span> {
+fn span(meta: &RequestMeta<'_>) -> Option<ContainedSpan> {
     let (parent, state) = (meta.traceparent()?, meta.tracestate());
     let trace = TraceParent::read(&parent)?;
-    Some(tracing::info_span!(
-        "redress.mcp",
-        trace_id = trace.trace_id,
-        parent_span_id = trace.parent_id,
-        sampled = trace.sampled,
-        tracestate = state.as_deref(),
-    ))
+    Some(ContainedSpan::new(|| {
+        tracing::info_span!(
+            "redress.mcp",
+            trace_id = trace.trace_id,
+            parent_span_id = trace.parent_id,
+            sampled = trace.sampled,
+            tracestate = state.as_deref(),
+        )
+    }))
 }

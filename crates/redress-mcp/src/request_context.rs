@@ -3,7 +3,7 @@
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use redress_contract::Caller;
-use redress_core::{Account, Face, Request};
+use redress_core::{Account, Face, Request, contained::ContainedSpan};
 use tokio_util::sync::CancellationToken;
 
 use crate::StreamPermit;
@@ -29,7 +29,7 @@ pub struct RequestContext {
     /// What calls every request of the connection off.
     pub cancellation: Option<CancellationToken>,
     /// The span that the request came in, for whatever of it runs in tasks of its own.
-    pub trace: Option<tracing::Span>,
+    pub trace: Option<ContainedSpan>,
     /// What the answers are charged to.
     pub account: Option<Account>,
     /// What the message itself takes, given back when its request has ended: one of a session may outlive its

@@ -2,15 +2,17 @@
 
 use std::time::{Duration, SystemTime};
 
-use reqwest::header::HeaderMap;
+use reqwest::header::{DATE, HeaderMap};
 
 /// What is further away than this is nothing to wait for.
 const MAX_LENGTH: Duration = Duration::from_secs(30 * 24 * 3600);
 /// What is larger is a moment since 1970, and not a number of seconds.
 const A_MOMENT: u64 = 1_000_000_000;
 
-/// In how long to come again.
+/// In how long to come again. A moment is seen from the service's own clock where it tells that, since ours may be set
+/// otherwise.
 pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+    let now = headers.get(DATE).and_then(|date| httpdate::parse_http_date(date.to_str().ok()?).ok()).unwrap_or(now);
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     if let Some(said) = text("retry-after") {
         return seconds(said).or_else(|| until(httpdate::parse_http_date(said).ok()?, now)).filter(is_sane);
@@ -96,6 +98,8 @@ mod tests {
         assert_eq!(said(&[("retry-after", "0.5")]), Some(500));
         assert_eq!(said(&[("retry-after", "Wed, 18 Nov 2026 08:00:30 GMT")]), Some(30_000));
         assert_eq!(said(&[("retry-after", "Wed, 18 Nov 2020 08:00:30 GMT")]), Some(0));
+        let (date, end) = ("Tue, 10 Nov 2026 08:00:00 GMT", "Tue, 10 Nov 2026 08:00:30 GMT");
+        assert_eq!(said(&[("retry-after", end), ("date", date)]), Some(30_000), "by the service's own clock");
         assert_eq!(said(&[("ratelimit", "\"default\";r=0;t=30")]), Some(30_000));
         assert_eq!(said(&[("ratelimit", "\"default\";r=9;t=30")]), None);
         assert_eq!(said(&[("ratelimit", "limit=100, remaining=0, reset=12")]), Some(12_000));

@@ -153,10 +153,11 @@ fn a_collector_that_hangs_or_floods_costs_no_call_bounded_memory_and_no_end() {
         let url = served.url();
         warm_up(&url, None);
         let before = served.peak_kib();
+        let (_, batch) = calls("errors.explain", &json!({"code": "NOT_FOUND"}), 50).swap_remove(2);
         let mut made = 0;
-        // On until the collector was asked.
-        while made < 300 || collector.asked.load(Ordering::SeqCst) == 0 {
-            let (status, told, took) = post(&url, "/ops/errors/explain", None, r#"{"code":"NOT_FOUND"}"#);
+        // More than wait to be sent at a time, and on until the collector was asked.
+        while made < 100 || collector.asked.load(Ordering::SeqCst) == 0 {
+            let (status, told, took) = post(&url, "/batch", None, &batch);
             assert!(status == 200 && took < HELD_UP, "{how}: {status} {took:?}");
             assert!(!told.contains("INTERNAL") && !told.contains("OVERLOADED"), "{how}\n{told}");
             made += 1;

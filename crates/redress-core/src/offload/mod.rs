@@ -29,6 +29,8 @@ use tokio_util::task::AbortOnDropHandle;
 
 pub use coop_budget::CoopBudget;
 
+use crate::contained::ContainedSpan;
+
 /// From how many bytes on work is done off the workers. A worker reads or writes as much within a millisecond.
 pub const LARGE: usize = 64 * 1024;
 
@@ -71,7 +73,7 @@ pub async fn offload<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'stati
         return work();
     }
     let Ok(runtime) = Handle::try_current() else { return work() };
-    let span = tracing::Span::current();
+    let span = ContainedSpan::new(tracing::Span::current);
     // In a task of its own: a permit that is handed to a future which nobody polls would be missed by everybody.
     let task = runtime.spawn(async move {
         // Nobody closes the semaphore, so there is always a permit in the end.
@@ -81,7 +83,8 @@ pub async fn offload<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'stati
             let _permit = permit;
             THREADS.run(inside, move || {
                 let _offloaded = Offloaded::enter();
-                span.in_scope(work)
+                let _inside = span.enter();
+                work()
             })
         }))
         .await

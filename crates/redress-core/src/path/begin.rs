@@ -15,7 +15,7 @@ use redress_contract::{Allowance, EngineCode, RequestId, Started};
 use tokio::time::Instant;
 
 use super::{CallStop, FailedCall, audit::Audited};
-use crate::{Ctx, registry::RegisteredOperation};
+use crate::{Ctx, contained::ContainedSpan, registry::RegisteredOperation};
 
 /// One call, from its first moment to its last. What the handler is told about it grows with
 /// the steps, in one place, and is lent to the handler as it is.
@@ -25,7 +25,7 @@ pub(crate) struct Call {
     /// Whether the handler has been polled. The handler borrows the context while it runs, so
     /// this is set through a shared reference.
     polled: AtomicBool,
-    pub(super) span: tracing::Span,
+    pub(super) span: ContainedSpan,
     pub(super) ended: bool,
     /// How long it took to open, for a stream that is open.
     pub(super) opened_after: Option<Duration>,
@@ -38,7 +38,7 @@ pub(crate) struct Call {
 impl Call {
     #[inline]
     pub(crate) fn begin(ctx: Ctx, since: Instant) -> Call {
-        let span = span(&ctx.request_id, ctx.parent.as_ref());
+        let span = ContainedSpan::new(|| span(&ctx.request_id, ctx.parent.as_ref()));
         Call {
             ctx,
             since,

@@ -51,7 +51,7 @@ impl Registry {
         // What the limits have handed out is held until the operation below has ended.
         let (entry, _permits) = match admitted.unwrap_or_else(|payload| Err(call.map_panic(&*payload).into())) {
             Ok(admitted) => admitted,
-            Err(stop) => return Err(call.end_outside(Err(stop))),
+            Err(stop) => return Err(call.end_contained(stop)),
         };
         let declaration = &entry.declaration;
         let Some(source) = declaration.completions().get(argument) else {

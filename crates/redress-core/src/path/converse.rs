@@ -1,6 +1,6 @@
 //! A call in rounds: it ends with its outcome, or with what it asks its caller.
 
-use std::sync::Arc;
+use std::{future::poll_fn, pin::pin, sync::Arc};
 
 use redress_contract::{Caller, EngineCode, Envelope, Meta, OutputJson};
 use redress_input::document;
@@ -10,6 +10,7 @@ use super::{Call, CallInput, CallStop, FailedCall, detached::OwnedCallInput};
 use crate::{
     Conversation, Question, Registry, Request,
     call::ask::{AskContext, Round},
+    contained::poll_contained,
     hooks::consent::WrittenJson,
     registry::RegisteredOperation,
 };
@@ -73,7 +74,11 @@ impl Registry {
         let Some(detached) = call.detached(&call_input) else {
             let _over = asking.over().clone().drop_guard();
             let ended = call.answer(&call_input).await;
-            return call.turn(&call_input, &asking, ended).await;
+            let turn = {
+                let mut turn = pin!(call.turn(&call_input, &asking, ended));
+                poll_fn(|cx| poll_contained(turn.as_mut(), cx)).await
+            };
+            return turn.unwrap_or_else(|payload| Turn::Ended(call.lost(&*payload)));
         };
         match Box::pin(call.admitted(&call_input)).await {
             Err(stop) => call.turn(&call_input, &asking, Err(stop)).await,

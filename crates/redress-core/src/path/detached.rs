@@ -7,7 +7,7 @@ use redress_contract::{Effect, EngineCode, Envelope, Meta, RequestId};
 use tokio::runtime::Handle;
 
 use super::{Call, CallInput};
-use crate::{Registry, registry::RegistryInner};
+use crate::{Registry, contained::contain, registry::RegistryInner};
 
 /// What is left on the caller's side of a call that runs in a task of its own.
 pub(super) struct Detached {
@@ -66,9 +66,13 @@ impl Detached {
         let RegistryInner { keyed, own_keyed, .. } = &*self.registry.0;
         let running = keyed.spawn_on(own_keyed.track_future(call), &self.runtime);
         running.await.map_err(|error| {
-            // A panic is contained inside, so this is a runtime that shuts down. How far the call had come by then, its
-            // record and its key know.
-            tracing::debug!(request_id = %self.request_id, %error, "a call ended with its runtime");
+            // A panic is contained inside, so this is a runtime that shuts down; a panic all the same is an error. How far
+            // the call had come by then, its record and its key know.
+            if error.is_panic() {
+                contain(|| tracing::error!(request_id = %self.request_id, "a call was lost by a panic"));
+            } else {
+                tracing::debug!(request_id = %self.request_id, %error, "a call ended with its runtime");
+            }
             let mut problem = crate::Refusal::new(EngineCode::OutcomeUnknown).into_problem();
             problem.effect = Effect::Unknown;
             let (request_id, session_id) = (self.request_id, self.session_id);

@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::Call;
-use crate::{Ctx, author::handler::BoxFuture};
+use crate::{Ctx, author::handler::BoxFuture, contained::let_go};
 
 /// How a handler ended.
 pub(super) enum HandlerRun<T> {
@@ -116,14 +116,6 @@ impl<T> Future for HandlerFuture<'_, T> {
 impl<T> Drop for HandlerFuture<'_, T> {
     fn drop(&mut self) {
         let_go(self.running.take());
-    }
-}
-
-/// Drops what came from an author. A destructor may panic as well as a handler, and must not
-/// take the path with it; nor may what it panicked with.
-pub(super) fn let_go<T>(value: T) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
-        std::mem::forget(payload);
     }
 }
 

@@ -8,8 +8,12 @@ use std::{
 
 use redress_contract::{EngineCode, Envelope, Kind, Meta, OutputJson, Problem};
 
-use super::{Call, CallStop, drive::let_go};
-use crate::{AnyFailure, EndedCall, Fault, registry::RegisteredOperation};
+use super::{Call, CallStop};
+use crate::{
+    AnyFailure, EndedCall, Fault,
+    contained::{contain, let_go},
+    registry::RegisteredOperation,
+};
 
 /// How a call ended, as far as those who watch are told.
 #[derive(Clone, Copy, Default)]
@@ -56,6 +60,14 @@ impl Call {
         envelope
     }
 
+    /// Ends a call from outside that came to nothing, whatever panics meanwhile.
+    pub(super) fn end_contained(&mut self, stop: CallStop) -> Envelope {
+        match catch_unwind(AssertUnwindSafe(|| self.end_outside(Err(stop)))) {
+            Ok(envelope) => envelope,
+            Err(payload) => self.lost(&*payload),
+        }
+    }
+
     /// Ends a stream that came to its own end, after items of so many characters.
     pub(super) fn end_stream(&mut self, characters: u64) -> Meta {
         self.ended = true;
@@ -72,7 +84,7 @@ impl Call {
         self.meta(elapsed)
     }
 
-    fn meta(&self, elapsed: Duration) -> Meta {
+    pub(super) fn meta(&self, elapsed: Duration) -> Meta {
         Meta {
             request_id: self.ctx.request_id.clone(),
             elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
@@ -99,22 +111,24 @@ impl Call {
     fn tell_observers(&self, ended: CallEnd<'_>, elapsed: Duration) {
         let CallEnd { problem, fault, cause, asks } = ended;
         // What is logged of the call, here or by an observer, belongs to its span.
-        let _inside = (!self.span.is_disabled()).then(|| self.span.enter());
+        let _inside = self.span.enter();
         let operation = self.ctx.entry.as_ref().map(|entry| &entry.declaration);
-        if !self.span.is_disabled() {
+        self.span.record(|span| {
             if let Some(operation) = operation {
-                self.span.record("operation", operation.name().as_str());
+                span.record("operation", operation.name().as_str());
             }
             if let Some(problem) = problem {
-                self.span.record("code", problem.code.as_str()).record("kind", problem.kind.as_str());
+                span.record("code", problem.code.as_str()).record("kind", problem.kind.as_str());
             }
-        }
+        });
         // A stream is open as long as its reader likes; only its opening can be slow.
         let elapsed_ms = self.opened_after.unwrap_or(elapsed).as_millis();
         if elapsed_ms >= self.ctx.registry.0.settings.slow.as_millis()
             && let Some(operation) = operation
         {
-            tracing::warn!(request_id = %self.ctx.request_id, operation = %operation.name(), elapsed_ms, "a call was slow");
+            contain(|| {
+                tracing::warn!(request_id = %self.ctx.request_id, operation = %operation.name(), elapsed_ms, "a call was slow");
+            });
         }
         for observer in &self.ctx.registry.0.observers {
             let call = EndedCall {
@@ -136,8 +150,8 @@ impl Call {
     }
 }
 
-/// A call that nobody waits for any more ends as cancelled, and one below a call that asks
-/// something ends as that one does: the observers are told of it once, like of any other.
+/// A call that nobody waits for any more ends as cancelled, one that a panic drops as internal, and one below a call that
+/// asks something ends as that one does: the observers are told of it once, like of any other.
 impl Drop for Call {
     fn drop(&mut self) {
         let listening = !self.ctx.registry.0.observers.is_empty() || self.audited.is_some() || !self.span.is_disabled();
@@ -147,7 +161,8 @@ impl Drop for Call {
         if self.ctx.asking.as_ref().is_some_and(|asking| asking.is_waiting()) {
             self.tell(CallEnd { asks: true, ..CallEnd::default() }, self.since.elapsed());
         } else {
-            let problem = self.engine(EngineCode::Cancelled, None, None);
+            let code = if std::thread::panicking() { EngineCode::Internal } else { EngineCode::Cancelled };
+            let problem = self.engine(code, None, None);
             self.tell(CallEnd { problem: Some(&problem), ..CallEnd::default() }, self.since.elapsed());
         }
     }

@@ -25,6 +25,7 @@ use crate::{
     AnyFailure, AskError, CallFailed, Classification, DynamicFailure, Fault, UpstreamFailure,
     author::fail::{ErasedFail, FailCause},
     call::{encode::OutputUnwritten, logged_cause::LoggedCause, measure::Measured},
+    contained::contain,
     hooks::classify::Judged,
     registry::{
         RegisteredOperation,
@@ -62,7 +63,10 @@ impl Call {
     pub(super) fn map_panic(&self, payload: &(dyn std::any::Any + Send)) -> Box<FailedCall> {
         let text =
             LoggedCause::of_text(panic_text(payload)).without(self.ctx.entry.as_ref().map(|entry| &entry.credentials));
-        tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), code = EngineCode::Internal.as_str(), panic = %text, "a handler panicked");
+        // It may be the log that panicked.
+        contain(|| {
+            tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), code = EngineCode::Internal.as_str(), panic = %text, "a handler panicked");
+        });
         self.refuse(EngineCode::Internal).by(Fault::Panic)
     }
 

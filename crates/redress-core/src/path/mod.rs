@@ -41,15 +41,12 @@ use std::{
     any::Any,
     borrow::Cow,
     future::{Future, poll_fn},
-    panic::{AssertUnwindSafe, catch_unwind},
     pin::{Pin, pin},
     sync::{Arc, OnceLock},
-    task::Poll,
 };
 
 use redress_contract::{EngineCode, Envelope, OutputJson, Shape};
 use tokio::time::Instant;
-use tracing::Span;
 
 use admit::{Admitted, Permits, waited};
 pub(crate) use begin::{Call, make_id};
@@ -65,9 +62,10 @@ pub(crate) use refusal::{CallStop, FailedCall};
 pub use subscribe::{Event, Subscription};
 
 use crate::{
-    Ctx, Registry, Request, Secret,
+    Ctx, Fault, Registry, Request, Secret,
     author::handler::BoundHandler,
-    call::{ask::AskContext, progress::BoundedListener},
+    call::{ask::AskContext, logged_cause::LoggedCause, progress::BoundedListener},
+    contained::{ContainedSpan, contain, poll_contained},
 };
 
 /// What one call asks for. Everything else that it brings along is in the context.
@@ -129,15 +127,12 @@ impl Registry {
 ///
 /// The steps are polled where they stand: each combinator around them would copy them.
 async fn contained<T>(
-    span: Option<Span>,
+    span: ContainedSpan,
     mut steps: Pin<&mut impl Future<Output = T>>,
 ) -> Result<T, Box<dyn Any + Send>> {
     poll_fn(|cx| {
-        let _inside = span.as_ref().map(Span::enter);
-        match catch_unwind(AssertUnwindSafe(|| steps.as_mut().poll(cx))) {
-            Ok(polled) => polled.map(Ok),
-            Err(payload) => Poll::Ready(Err(payload)),
-        }
+        let _inside = span.enter();
+        poll_contained(steps.as_mut(), cx)
     })
     .await
 }
@@ -145,7 +140,7 @@ async fn contained<T>(
 impl Call {
     /// Takes the whole path up to the outcome.
     pub(crate) async fn answer(&mut self, call_input: &CallInput<'_>) -> Result<OutputJson, CallStop> {
-        let span = self.active_span();
+        let span = self.span.clone();
         let ended = {
             let steps = pin!(self.steps(call_input));
             contained(span, steps).await
@@ -155,7 +150,7 @@ impl Call {
 
     /// The first half of the path, for a call that goes on elsewhere.
     pub(super) async fn admitted(&mut self, call_input: &CallInput<'_>) -> Result<Admitted, CallStop> {
-        let span = self.active_span();
+        let span = self.span.clone();
         let ended = {
             let steps = pin!(self.admit(call_input, Shape::Query));
             contained(span, steps).await
@@ -169,17 +164,12 @@ impl Call {
         admitted: Admitted,
         call_input: &CallInput<'_>,
     ) -> Result<OutputJson, CallStop> {
-        let span = self.active_span();
+        let span = self.span.clone();
         let ended = {
             let steps = pin!(self.run(admitted, call_input));
             contained(span, steps).await
         };
         self.outcome(call_input, ended)
-    }
-
-    /// The span of the call, where anybody sees it.
-    fn active_span(&self) -> Option<Span> {
-        (!self.span.is_disabled()).then(|| self.span.clone())
     }
 
     /// What the steps came to.
@@ -209,13 +199,38 @@ impl Call {
         }
     }
 
-    /// Ends a call from outside, and waits until that is recorded.
+    /// Ends a call from outside, and waits until that is recorded. Whatever panics meanwhile, there is an outcome.
     async fn end_recorded(&mut self, ended: Result<OutputJson, CallStop>) -> Envelope {
-        let envelope = self.end_outside(ended);
-        if let Some(receipt) = self.receipt() {
-            receipt.await;
+        let ended = {
+            let mut ending = pin!(async {
+                let envelope = self.end_outside(ended);
+                if let Some(receipt) = self.receipt() {
+                    receipt.await;
+                }
+                envelope
+            });
+            poll_fn(|cx| poll_contained(ending.as_mut(), cx)).await
+        };
+        ended.unwrap_or_else(|payload| self.lost(&*payload))
+    }
+
+    /// The outcome of a call whose own was lost by a panic beside the steps, such as one of a subscriber of the log.
+    pub(super) fn lost(&mut self, payload: &(dyn Any + Send)) -> Envelope {
+        contain(|| {
+            let panic = LoggedCause::of_text(drive::panic_text(payload))
+                .without(self.ctx.entry.as_ref().map(|entry| &entry.credentials));
+            tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), code = EngineCode::Internal.as_str(), %panic, "the outcome of a call was lost by a panic");
+        });
+        if !self.ended
+            && let Some(envelope) = contain(|| {
+                let bad = self.refuse(EngineCode::Internal).by(Fault::Panic);
+                self.end_outside(Err(bad.into()))
+            })
+        {
+            return envelope;
         }
-        envelope
+        let bad = self.refuse(EngineCode::Internal);
+        Envelope::failure(bad.problem, None, self.meta(self.since.elapsed()))
     }
 
     /// The whole path of a call that answers once.

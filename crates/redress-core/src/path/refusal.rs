@@ -1,6 +1,6 @@
 //! How the path itself refuses: an engine code with what this call knows about it.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{any::Any, borrow::Cow, sync::Arc};
 
 use redress_contract::{
     CONSENT_GRANT, EngineCode, Envelope, Json, Kind, Printed, Problem, RecoveryStep, Retry, Shape, Similar, Started,
@@ -273,7 +273,22 @@ impl Registry {
     pub fn refuse(&self, refusal: Refusal, request: Request<'_>) -> Envelope {
         let (mut call, _) = self.begin("", request);
         let bad = call.refuse_by(refusal);
-        call.end_outside(Err(bad.into()))
+        call.end_contained(bad.into())
+    }
+
+    /// Answers a message whose outcome was lost by a panic of the face: INTERNAL, and whatever it asked for may have run.
+    /// The log has what it panicked with, under the request id of the answer.
+    ///
+    /// ```
+    /// use redress_core::{Registry, Request};
+    ///
+    /// let registry = Registry::builder().build().unwrap();
+    /// let payload = std::panic::catch_unwind(|| panic!("nobody foresaw this")).unwrap_err();
+    /// let envelope = registry.lost(&*payload, Request::default().with_request_id("a-1"));
+    /// assert_eq!((envelope.code(), envelope.meta().request_id.to_string()), (Some("INTERNAL"), "a-1".to_owned()));
+    /// ```
+    pub fn lost(&self, payload: &(dyn Any + Send), request: Request<'_>) -> Envelope {
+        self.begin("", request).0.lost(payload)
     }
 }
 

@@ -14,25 +14,24 @@ use std::{
 
 use futures_core::Stream;
 use futures_util::{FutureExt as _, StreamExt as _};
-use redress_contract::{EngineCode, Envelope, Meta, OutputJson, Overflow, RequestId, Shape, Streaming};
+use redress_contract::{Effect, EngineCode, Envelope, Meta, OutputJson, Overflow, RequestId, Shape, Streaming};
 use serde_json::json;
 use tokio::{
     runtime::Handle,
     sync::{mpsc, oneshot},
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
-use tracing::Instrument as _;
 
 use super::{
     Call, CallInput, CallStop, FailedCall,
     admit::{Admitted, Permits, waited},
     contained,
-    drive::let_go,
     prepare::StreamInvocation,
 };
 use crate::{
-    Registry, Request,
+    Refusal, Registry, Request,
     author::handler::{BoundHandler, HandlerItems},
+    contained::{contain, let_go},
     registry::RegisteredOperation,
 };
 
@@ -62,7 +61,7 @@ impl Registry {
     /// an envelope; what happens later comes as the last event.
     pub async fn subscribe(&self, name: &str, request: Request<'_>) -> Result<Subscription, Envelope> {
         let (mut call, call_input) = self.begin(name, request);
-        let span = call.active_span();
+        let span = call.span.clone();
         let opened = {
             let opening = pin!(call.open(&call_input));
             contained(span, opening).await
@@ -113,7 +112,7 @@ impl OpenStream {
         let runtime = self.runtime.clone();
         // The source runs inside the span of its call, like any other handler.
         let span = call.span.clone();
-        runtime.spawn(self.pump(call, sender, last).instrument(span));
+        runtime.spawn(span.instrument(self.pump(call, sender, last)));
         Subscription { request_id, items, end: Some(end), source, _reader: reader }
     }
 
@@ -212,6 +211,14 @@ impl Subscription {
         &self.request_id
     }
 
+    /// The end of a stream whose task is gone without one: something in it has panicked, or its runtime shuts down.
+    fn lost(&self) -> Event {
+        contain(|| tracing::error!(request_id = %self.request_id, "a stream was lost before its end"));
+        let mut problem = Refusal::new(EngineCode::Internal).into_problem();
+        problem.effect = Effect::Unknown;
+        Event::Failed(Envelope::failure(problem, None, Meta::new(self.request_id.clone())))
+    }
+
     /// Calls the source off. What it has given still comes, and then the end that the call had: CANCELLED, unless it
     /// had ended by itself before. So whoever has to stop a stream can tell its reader what the records say of it.
     pub fn stop(&self) {
@@ -233,9 +240,27 @@ impl Stream for Subscription {
             Poll::Pending => Poll::Pending,
             Poll::Ready(event) => {
                 self.end = None;
-                // Only a runtime that shuts down drops the task before it sends the end.
-                Poll::Ready(event.ok())
+                Poll::Ready(Some(event.unwrap_or_else(|_| self.lost())))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_stream_whose_task_is_gone_ends_with_an_error_and_once() {
+        let (sender, items) = mpsc::channel(1);
+        let (last, end) = oneshot::channel();
+        let source = CancellationToken::new();
+        let reader = source.clone().drop_guard();
+        let request_id = RequestId::given("a-1").unwrap();
+        let mut subscription = Subscription { request_id, items, end: Some(end), source, _reader: reader };
+        drop((sender, last));
+        let Some(Event::Failed(envelope)) = subscription.next().await else { panic!("it has an end") };
+        assert_eq!((envelope.code(), envelope.meta().request_id.to_string()), (Some("INTERNAL"), "a-1".to_owned()));
+        assert!(subscription.next().await.is_none());
     }
 }

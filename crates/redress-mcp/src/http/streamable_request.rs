@@ -18,7 +18,6 @@ use redress_wire::{
 };
 use tokio::sync::oneshot;
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
-use tracing::Instrument as _;
 
 use super::{
     Body, HttpFace,
@@ -65,7 +64,7 @@ impl HttpFace {
         let resumable = session.as_ref().is_some_and(|session| session.resumable);
         let log = Arc::new(EventLog::new(MAX_WAITING, resumable));
         let over = session.as_ref().map_or(&self.options.shutdown, |session| &session.over).clone();
-        let trace = context.trace.clone().unwrap_or_else(tracing::Span::none);
+        let trace = context.trace.clone().unwrap_or_default();
         let (alone, mut answered) = oneshot::channel();
         let large = message.len() > LARGE;
         // An answer of JSON is given even to what was called off, and says what it answers.
@@ -84,7 +83,7 @@ impl HttpFace {
             _open: open.clone(),
         };
         let call = async move { if large { offload_future(call.run()).await } else { call.run().await } };
-        let task = tokio::spawn(call.instrument(trace));
+        let task = tokio::spawn(trace.instrument(call));
         // Dropping the call cancels it.
         let task = session.is_none().then(|| AbortOnDropHandle::new(task));
         let alone = tokio::select! {

@@ -3,7 +3,7 @@
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -17,7 +17,7 @@ use crate::{McpError, owner::Owner};
 /// What the seal is for, so that nothing else that is sealed with the same key is taken for it.
 const PURPOSE: &[u8] = b"redress: the state of a call";
 /// What a sealed state begins with, so that another form can be told from this one.
-const FORM: &str = "s1.";
+const FORM: &str = "s2.";
 /// The fewest bytes of a key: as many as the digest has.
 const SHORTEST_KEY: usize = 32;
 
@@ -30,6 +30,8 @@ pub(crate) struct Seal {
     /// What the numbers of this process begin with, and how many there were.
     own: [u8; 8],
     made: AtomicU64,
+    /// What the time of its own states is counted from.
+    began: Instant,
     spent: SpentStates,
     /// The digest of a key that was given, by which two seals of the same key are known.
     given: Option<[u8; 32]>,
@@ -54,7 +56,15 @@ impl Seal {
             return Err(McpError::StateKeyShort);
         }
         let mac = Hmac::new_from_slice(&key).map_err(|_| McpError::StateKeyShort)?;
-        Ok(Seal { mac, lasts, own: random()?, made: AtomicU64::new(0), spent: SpentStates::default(), given })
+        Ok(Seal {
+            mac,
+            lasts,
+            own: random()?,
+            made: AtomicU64::new(0),
+            began: Instant::now(),
+            spent: SpentStates::default(),
+            given,
+        })
     }
 
     /// Whether it was made by the same settings, so that one can go on in the place of the other.
@@ -65,9 +75,10 @@ impl Seal {
     /// The state, for its owner alone.
     pub(super) fn close(&self, state: &[u8], owner: &Owner) -> String {
         let ends = since_epoch().saturating_add(self.lasts);
-        let ends = u64::try_from(ends.as_millis()).unwrap_or(u64::MAX).to_be_bytes();
+        let ends = millis(ends).to_be_bytes();
+        let runs_out = millis(self.began.elapsed().saturating_add(self.lasts)).to_be_bytes();
         let count = self.made.fetch_add(1, Ordering::Relaxed).to_le_bytes();
-        let sealed = [&ends, &self.own, &count, state].concat();
+        let sealed = [&ends, &runs_out, &self.own, &count, state].concat();
         let tag = self.tag(&sealed, owner).finalize().into_bytes();
         format!("{FORM}{}.{}", URL_SAFE_NO_PAD.encode(&sealed), URL_SAFE_NO_PAD.encode(tag))
     }
@@ -78,11 +89,19 @@ impl Seal {
         let (sealed, tag) = (URL_SAFE_NO_PAD.decode(sealed).ok()?, URL_SAFE_NO_PAD.decode(tag).ok()?);
         // Compared in constant time, and before anything in it is looked at.
         self.tag(&sealed, owner).verify_slice(&tag).ok()?;
-        let (ends, numbered) = sealed.split_first_chunk()?;
-        if since_epoch() >= Duration::from_millis(u64::from_be_bytes(*ends)) {
+        self.opened(&sealed, since_epoch(), self.began.elapsed())
+    }
+
+    /// What was sealed, if it is not too old by the calendar, nor, where it was made here, by the clock that only runs: one
+    /// on the wall that is set back makes no state good again whose yes is forgotten by then.
+    fn opened(&self, sealed: &[u8], wall: Duration, running: Duration) -> Option<OpenedState> {
+        let (ends, rest) = sealed.split_first_chunk()?;
+        let (runs_out, numbered) = rest.split_first_chunk()?;
+        let (number, state) = numbered.split_first_chunk::<16>()?;
+        let is_over = |now: Duration, end: &[u8; 8]| millis(now) >= u64::from_be_bytes(*end);
+        if is_over(wall, ends) || (number.starts_with(&self.own) && is_over(running, runs_out)) {
             return None;
         }
-        let (number, state) = numbered.split_first_chunk()?;
         Some(OpenedState { number: *number, state: state.to_vec() })
     }
 
@@ -105,6 +124,10 @@ impl Seal {
 /// The time by the calendar: nodes that share a key share it too.
 fn since_epoch() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 pub(crate) fn random<const N: usize>() -> Result<[u8; N], McpError> {
@@ -164,6 +187,21 @@ mod tests {
         }
         assert_eq!(seal.open(&format!("{sealed}-TAMPERED"), &ada()), None);
         assert_eq!(seal.open("", &ada()), None);
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_makes_no_state_good_again_where_it_was_made() {
+        let (minute, hour) = (Duration::from_secs(60), Duration::from_secs(3600));
+        let key = "a key of more than thirty-two bytes, shared by nodes";
+        let (seal, other) = (seal(Some(key), minute), seal(Some(key), minute));
+        let sealed = seal.close(b"{}", &ada());
+        let sealed = URL_SAFE_NO_PAD.decode(sealed.strip_prefix(FORM).unwrap().split('.').next().unwrap()).unwrap();
+        let (wall, running) = (since_epoch(), seal.began.elapsed());
+        assert!(seal.opened(&sealed, wall, running).is_some());
+        assert!(seal.opened(&sealed, wall - hour, running + hour).is_none());
+        assert!(seal.opened(&sealed, wall + hour, running).is_none());
+        // Another node goes by the calendar, and takes no yes from it.
+        assert!(other.opened(&sealed, wall, running + hour).is_some_and(|opened| !other.spend(opened.number, &ada())));
     }
 
     #[test]

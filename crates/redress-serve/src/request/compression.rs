@@ -72,13 +72,15 @@ struct PacedBody {
     body: Body,
     rest: Bytes,
     pauses: bool,
+    /// Whether the body has ended. What compresses it asks once more behind its end, which no body has to expect.
+    ended: bool,
     /// Tells that there was a pause.
     pause: Arc<AtomicBool>,
 }
 
 impl PacedBody {
     fn new(body: Body, pause: Arc<AtomicBool>) -> PacedBody {
-        PacedBody { body, rest: Bytes::new(), pauses: false, pause }
+        PacedBody { body, rest: Bytes::new(), pauses: false, ended: false, pause }
     }
 }
 
@@ -124,12 +126,18 @@ impl HttpBody for PacedBody {
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
+        if this.ended {
+            return Poll::Ready(None);
+        }
         if this.rest.is_empty() {
             match ready!(Pin::new(&mut this.body).poll_frame(cx)).map(|frame| frame.map(Frame::into_data)) {
                 Some(Ok(Ok(data))) => this.rest = data,
                 Some(Ok(Err(trailers))) => return Poll::Ready(Some(Ok(trailers))),
                 Some(Err(error)) => return Poll::Ready(Some(Err(error))),
-                None => return Poll::Ready(None),
+                None => {
+                    this.ended = true;
+                    return Poll::Ready(None);
+                }
             }
         }
         let piece = this.rest.split_to(this.rest.len().min(PIECE));
@@ -138,7 +146,7 @@ impl HttpBody for PacedBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.rest.is_empty() && self.body.is_end_stream()
+        self.rest.is_empty() && (self.ended || self.body.is_end_stream())
     }
 
     fn size_hint(&self) -> SizeHint {

@@ -4,7 +4,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Version, header, request::Parts};
 use redress_contract::{Caller, EngineCode, RequestId};
-use redress_core::{Account, BatchOrder, Face, Refusal, Request};
+use redress_core::{Account, BatchOrder, Face, Refusal, Request, contained::ContainedSpan};
 use redress_wire::{
     http::{
         OPERATION_JSON,
@@ -113,13 +113,15 @@ impl Handshake {
 macro_rules! span_of {
     ($name:literal, $trace:expr, $state:expr) => {{
         let trace: TraceParent<'_> = $trace;
-        tracing::info_span!(
-            $name,
-            trace_id = trace.trace_id,
-            parent_span_id = trace.parent_id,
-            sampled = trace.sampled,
-            tracestate = $state.filter(|state: &&str| state.len() <= LONGEST_STATE),
-        )
+        ContainedSpan::new(|| {
+            tracing::info_span!(
+                $name,
+                trace_id = trace.trace_id,
+                parent_span_id = trace.parent_id,
+                sampled = trace.sampled,
+                tracestate = $state.filter(|state: &&str| state.len() <= LONGEST_STATE),
+            )
+        })
     }};
 }
 
@@ -144,7 +146,7 @@ impl Trace {
         parent: Option<&str>,
         state: Option<&str>,
         connection: Option<&Trace>,
-    ) -> Option<tracing::Span> {
+    ) -> Option<ContainedSpan> {
         if let Some(parent) = parent.and_then(TraceParent::read) {
             return Some(span_of!("redress.websocket", parent, state));
         }
@@ -173,7 +175,7 @@ pub(crate) struct HttpRequestMeta {
     deadline: Option<Duration>,
     key: Option<Arc<str>>,
     pub(crate) last_event_id: Option<Arc<str>>,
-    pub(crate) trace: Option<tracing::Span>,
+    pub(crate) trace: Option<ContainedSpan>,
     /// What the answer is charged to.
     pub(crate) account: Option<Account>,
     /// Whether the body claims to be JSON; nothing, if it claims nothing.

@@ -2,10 +2,10 @@
 
 use std::{
     convert::Infallible,
-    future::Future,
+    future::{Future, poll_fn},
     net::{IpAddr, SocketAddr},
     ops::Deref,
-    pin::Pin,
+    pin::{Pin, pin},
     sync::Arc,
     task::{Context, Poll},
     time::Duration,
@@ -23,12 +23,12 @@ use http_body::Body as _;
 use redress_contract::{EngineCode, Envelope};
 use redress_core::{
     Refusal, Registry,
+    contained::poll_contained,
     offload::{LARGE, offload_future},
 };
-use redress_wire::http::Info;
+use redress_wire::http::{Info, header::REQUEST_ID};
 use serde_json::json;
 use tower::Service;
-use tracing::Instrument as _;
 
 use crate::{
     Network, ServerLimits,
@@ -105,12 +105,27 @@ impl FacesInner {
         if self.registry.identity().is_some() { None } else { self.caller.sign_in() }
     }
 
-    /// Answers one message.
+    /// Answers one message. Whatever panics on the way, there is an answer.
     pub(crate) async fn answer(
         self: Arc<FacesInner>,
         line: Arc<ConnContext>,
         request: axum::extract::Request,
     ) -> Response {
+        let (asked, own_id) = (request.uri().clone(), request.headers().get(REQUEST_ID).cloned());
+        let shared = Arc::clone(&self);
+        let mut answered = pin!(self.answer_routed(line, request));
+        poll_fn(|cx| poll_contained(answered.as_mut(), cx)).await.unwrap_or_else(|payload| {
+            let mut bare = redress_core::Request::default();
+            if let Some(id) = own_id.as_ref().and_then(|id| id.to_str().ok()) {
+                bare = bare.with_request_id(id);
+            }
+            let mut response = refused_at(asked.path(), shared.registry.lost(&*payload, bare));
+            response::forbid_sniffing(&mut response);
+            response
+        })
+    }
+
+    async fn answer_routed(self: Arc<FacesInner>, line: Arc<ConnContext>, request: axum::extract::Request) -> Response {
         let (parts, body) = request.into_parts();
         let page = (!self.origins.is_empty()).then(|| (self.origins.of(&parts), cors::is_preflight(&parts)));
         #[cfg(feature = "compression")]
@@ -124,11 +139,11 @@ impl FacesInner {
         let mut response = match trace {
             // What reads a large message may be a library, and borrows from it all the way to its answer.
             trace if large => {
-                let span = trace.unwrap_or_else(tracing::Span::none);
-                Box::pin(offload_future(exchange.answer(body).instrument(span))).await
+                let span = trace.unwrap_or_default();
+                Box::pin(offload_future(span.instrument(exchange.answer(body)))).await
             }
             None => exchange.answer(body).await,
-            Some(span) => exchange.answer(body).instrument(span).await,
+            Some(span) => span.instrument(exchange.answer(body)).await,
         };
         response::forbid_sniffing(&mut response);
         if let Some((origin, preflight)) = page {

@@ -13,10 +13,9 @@ use bytes::Bytes;
 use futures_util::{FutureExt as _, StreamExt as _, stream::FuturesUnordered};
 use http_body::{Body as HttpBody, Frame};
 use redress_contract::Reservation;
-use redress_core::{BatchOrder, offload::CoopBudget};
+use redress_core::{BatchOrder, contained::ContainedSpan, offload::CoopBudget};
 use tokio::sync::mpsc;
 use tokio_util::{sync::ReusableBoxFuture, task::AbortOnDropHandle};
-use tracing::Instrument as _;
 
 use crate::request::response;
 
@@ -41,7 +40,13 @@ pub(crate) enum BatchCalls {
 /// Most calls are done when they are first polled, so each is polled once where it stands, in the place that the one
 /// before it has left; only what has to wait keeps a place. What is answered is written as soon as everything before it
 /// is: a batch holds no more than the budget of its connection and what may be charged ahead, whatever its calls answer.
-pub(crate) async fn together<F>(calls: impl ExactSizeIterator<Item = F>, order: Arc<BatchOrder>) -> BatchCalls
+///
+/// `id` is what its client calls the whole, for the log.
+pub(crate) async fn together<F>(
+    calls: impl ExactSizeIterator<Item = F>,
+    order: Arc<BatchOrder>,
+    id: Option<Box<str>>,
+) -> BatchCalls
 where
     F: Future<Output = BatchAnswer> + Send + 'static,
 {
@@ -50,6 +55,7 @@ where
         waiting: FuturesUnordered::new(),
         order,
         first: 0,
+        id,
         written: false,
         turn: CoopBudget::begin(),
     };
@@ -86,6 +92,7 @@ struct RunningBatch {
     order: Arc<BatchOrder>,
     /// Which of them the first is.
     first: usize,
+    id: Option<Box<str>>,
     /// Whether there is an answer before it.
     written: bool,
     /// Each call is small, or done elsewhere; all of them together are not.
@@ -151,6 +158,7 @@ impl RunningBatch {
     fn stream(mut self, begun: Bytes) -> Body {
         // What waits here to be read is charged, so it needs no other bound.
         let (sender, pieces) = mpsc::unbounded_channel();
+        let id = self.id.clone();
         let _ = sender.send(ArrayChunk::Bytes(begun));
         let task = async move {
             let give = |bytes| sender.send(ArrayChunk::Bytes(bytes)).is_ok();
@@ -172,8 +180,9 @@ impl RunningBatch {
                 let _ = sender.send(ArrayChunk::End);
             }
         };
-        let task = AbortOnDropHandle::new(tokio::spawn(task.in_current_span()));
-        Body::new(StreamedArray { pieces, _task: task })
+        let span = ContainedSpan::new(tracing::Span::current);
+        let task = AbortOnDropHandle::new(tokio::spawn(span.instrument(task)));
+        Body::new(StreamedArray { pieces: Some(pieces), id, _task: task })
     }
 }
 
@@ -186,7 +195,9 @@ enum ArrayChunk {
 
 /// An array that is streamed.
 struct StreamedArray {
-    pieces: mpsc::UnboundedReceiver<ArrayChunk>,
+    /// None once it has ended: whoever compresses a body asks once more behind its end.
+    pieces: Option<mpsc::UnboundedReceiver<ArrayChunk>>,
+    id: Option<Box<str>>,
     _task: AbortOnDropHandle<()>,
 }
 
@@ -195,12 +206,24 @@ impl HttpBody for StreamedArray {
     type Error = axum::Error;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Poll::Ready(match ready!(self.pieces.poll_recv(cx)) {
-            Some(ArrayChunk::Bytes(bytes)) => Some(Ok(Frame::data(bytes))),
-            Some(ArrayChunk::End) => None,
-            // A runtime that shuts down; half an array must not look like a whole answer.
-            None => Some(Err(axum::Error::new(std::io::Error::from(std::io::ErrorKind::UnexpectedEof)))),
+        let Some(pieces) = &mut self.pieces else { return Poll::Ready(None) };
+        let piece = ready!(pieces.poll_recv(cx));
+        if let Some(ArrayChunk::Bytes(bytes)) = piece {
+            return Poll::Ready(Some(Ok(Frame::data(bytes))));
+        }
+        self.pieces = None;
+        Poll::Ready(match piece {
+            Some(_) => None,
+            // Its task is gone: half an array must not look like a whole answer.
+            None => {
+                tracing::error!(request_id = self.id.as_deref(), "the answer of a batch broke off");
+                Some(Err(axum::Error::new(std::io::Error::from(std::io::ErrorKind::UnexpectedEof))))
+            }
         })
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.pieces.is_none()
     }
 }
 
@@ -253,12 +276,12 @@ mod tests {
                     if number == 7 { None } else { answer(number, length) }
                 }
             });
-            let (whole, answers) = json(together(calls, Arc::default()).await).await;
+            let (whole, answers) = json(together(calls, Arc::default(), None).await).await;
             let numbers: Vec<&str> = answers.iter().map(|answer| answer.trim_end_matches('x')).collect();
             assert_eq!(numbers, ["0", "1", "2", "3", "4", "5", "6", "8", "9"]);
             assert_eq!((whole, polled.load(Ordering::Relaxed)), (length == 0, 10));
         }
-        let none = together((0..3).map(|_: u8| async move { None }), Arc::default()).await;
+        let none = together((0..3).map(|_: u8| async move { None }), Arc::default(), None).await;
         assert_eq!(json(none).await, (true, Vec::new()));
     }
 
@@ -277,7 +300,7 @@ mod tests {
             while since.elapsed() < std::time::Duration::from_millis(1) {}
             answer(number, 0)
         });
-        let (whole, answers) = json(together(calls, Arc::default()).await).await;
+        let (whole, answers) = json(together(calls, Arc::default(), None).await).await;
         assert_eq!((whole, answers.len()), (true, 50));
         assert!(turns.load(Ordering::Relaxed) >= 10, "{turns:?}");
         drop(other);
@@ -296,11 +319,44 @@ mod tests {
                 answer(number, ONE_PIECE)
             }
         });
-        let BatchCalls::Streamed(body) = together(calls, Arc::default()).await else { panic!("it is large") };
+        let BatchCalls::Streamed(body) = together(calls, Arc::default(), None).await else { panic!("it is large") };
         assert_eq!(Arc::strong_count(&held), 3);
         drop(body);
         while Arc::strong_count(&held) > 1 {
             tokio::task::yield_now().await;
         }
+    }
+
+    #[tokio::test]
+    async fn an_array_that_has_ended_stays_ended_however_often_it_is_asked() {
+        let calls = (0..3).map(|number| async move { answer(number, ONE_PIECE) });
+        let streamed = together(calls, Arc::default(), None).await;
+        let BatchCalls::Streamed(mut body) = streamed else { panic!("it is large") };
+        while let Some(frame) = body.frame().await {
+            assert!(frame.is_ok());
+        }
+        assert!(body.is_end_stream());
+        for _ in 0..3 {
+            assert!(body.frame().await.is_none());
+        }
+    }
+
+    #[tokio::test]
+    async fn an_array_whose_task_is_gone_breaks_off_and_does_not_look_whole() {
+        let calls = (0..3).map(|number| async move {
+            if number == 2 {
+                tokio::task::yield_now().await;
+                std::panic::resume_unwind(Box::new("nobody foresaw this"));
+            }
+            answer(number, ONE_PIECE)
+        });
+        let streamed = together(calls, Arc::default(), None).await;
+        let BatchCalls::Streamed(mut body) = streamed else { panic!("it is large") };
+        let mut frames = Vec::new();
+        while let Some(frame) = body.frame().await {
+            frames.push(frame.is_ok());
+        }
+        let (last, rest) = frames.split_last().unwrap();
+        assert!(!last && rest.iter().all(|given| *given), "{frames:?}");
     }
 }

@@ -83,15 +83,16 @@ impl Exchange {
         let peer = self.meta.peer.map(|peer| peer.ip());
         loop {
             let expected = shared.documents.largest.load(Relaxed);
-            let reservation = match account {
-                None => None,
-                Some(account) => timeout(shared.limits.write_time, account.reserve(caller, peer, expected))
-                    .await
-                    .map_err(|_| no_room())?,
-            };
+            // How large it is, is known once it is made; from then on it is charged as that.
+            let account = account.as_ref().map(|account| account.message(1));
+            if let Some(account) = &account {
+                let room = timeout(shared.limits.write_time, account.reserve(caller, peer, expected));
+                room.await.map_err(|_| no_room())?;
+            }
             let made = make().await;
             let length = made.bytes().len();
             if length <= expected || account.is_none() {
+                let reservation = account.and_then(|account| account.settle(length));
                 return Ok(made.map(|bytes| response::held(bytes, reservation)));
             }
             // The next ones wait for as much before they are made, and so does this one.

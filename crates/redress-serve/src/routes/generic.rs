@@ -1,6 +1,6 @@
 //! `/call`, `/batch` and `/subscribe`: any operation, named in the message.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{any::Any, borrow::Cow, future::poll_fn, pin::pin, sync::Arc};
 
 use axum::{
     body::Body,
@@ -8,8 +8,8 @@ use axum::{
     response::Response,
 };
 use bytes::Bytes;
-use redress_contract::EngineCode;
-use redress_core::{BatchOrder, Refusal};
+use redress_contract::{EngineCode, Envelope};
+use redress_core::{BatchOrder, Refusal, contained::poll_contained};
 use serde::Deserialize;
 use serde_json::{json, value::RawValue};
 
@@ -79,11 +79,11 @@ pub(crate) async fn batch(exchange: Exchange, body: Body) -> Response {
         Err(refusal) => return response::envelope(exchange.refused(refusal)),
     };
     let members: Vec<Bytes> = members.iter().map(|member| body.slice_ref(member.get().as_bytes())).collect();
-    let id = exchange.meta.own_id();
+    let (id, named) = (exchange.meta.own_id(), exchange.meta.request_id.clone());
     let order = Arc::new(BatchOrder::default());
     let batch = Arc::new(BatchContext::new(exchange, body, &order));
     let calls = members.into_iter().enumerate().map(|(place, member)| Arc::clone(&batch).call(place, member));
-    response::with_id(answered(together(calls, order).await), id)
+    response::with_id(answered(together(calls, order, named).await), id)
 }
 
 /// What the calls of a batch share.
@@ -105,15 +105,25 @@ impl BatchContext {
 
     async fn call(self: Arc<BatchContext>, place: usize, member: Bytes) -> BatchAnswer {
         let Exchange { shared, meta, .. } = &self.exchange;
-        let mut envelope = match GenericCall::read(&member) {
-            Ok(asked) => {
-                let request = meta.member(shared, &self.order, place, asked.input());
-                shared.registry.call(&asked.operation, request).await
-            }
-            Err(refusal) => shared.registry.refuse(refusal, meta.member(shared, &self.order, place, b"")),
-        };
-        let reservation = envelope.take_reservation();
-        Some((envelope.into_bytes(), reservation))
+        let mut called = pin!(async {
+            let mut envelope = match GenericCall::read(&member) {
+                Ok(asked) => {
+                    let request = meta.member(shared, &self.order, place, asked.input());
+                    shared.registry.call(&asked.operation, request).await
+                }
+                Err(refusal) => shared.registry.refuse(refusal, meta.member(shared, &self.order, place, b"")),
+            };
+            let reservation = envelope.take_reservation();
+            (envelope.into_bytes(), reservation)
+        });
+        let called = poll_fn(|cx| poll_contained(called.as_mut(), cx)).await;
+        Some(called.unwrap_or_else(|payload| (self.lost(place, &*payload).into_bytes(), None)))
+    }
+
+    /// The outcome of a call of the batch whose own was lost by a panic.
+    pub(super) fn lost(&self, place: usize, payload: &(dyn Any + Send)) -> Envelope {
+        let Exchange { shared, meta, .. } = &self.exchange;
+        shared.registry.lost(payload, meta.member(shared, &self.order, place, b""))
     }
 }
 

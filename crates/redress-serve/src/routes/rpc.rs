@@ -1,12 +1,13 @@
 //! `/rpc`: JSON-RPC 2.0.
 
-use std::sync::Arc;
+use std::{future::poll_fn, pin::pin, sync::Arc};
 
 use axum::{body::Body, http::StatusCode, response::Response};
 use bytes::Bytes;
 use redress_contract::{EngineCode, Envelope};
 use redress_core::{
     BatchOrder, Face, Refusal, Request,
+    contained::poll_contained,
     offload::{LARGE, offload},
 };
 use redress_wire::jsonrpc::{self, Id, Member, RpcCall, RpcMessage, Unreadable};
@@ -35,11 +36,11 @@ pub(crate) async fn rpc(exchange: Exchange, body: Body) -> Response {
         Ok(RpcMessage::Single(member)) => single(&exchange, member).await,
         Ok(RpcMessage::Batch(members)) => {
             let members: Vec<Owned> = members.iter().map(|member| Owned::of(&body, member)).collect();
-            let id = exchange.meta.own_id();
+            let (id, named) = (exchange.meta.own_id(), exchange.meta.request_id.clone());
             let order = Arc::new(BatchOrder::default());
             let batch = Arc::new(BatchContext::new(exchange, body, &order));
             let calls = members.into_iter().enumerate().map(|(place, member)| Arc::clone(&batch).member(place, member));
-            response::with_id(answered(together(calls, order).await), id)
+            response::with_id(answered(together(calls, order, named).await), id)
         }
         Err(unreadable) => {
             let refusal = match unreadable {
@@ -113,16 +114,27 @@ impl BatchContext {
         let Exchange { shared, meta, .. } = &self.exchange;
         let request =
             |input| -> Request<'_> { meta.member(shared, &self.order, place, input).with_face(Face::JsonRpc) };
-        let (id, mut envelope) = match &member {
-            Owned::Invalid(id) => {
-                (Some(id), shared.registry.refuse(Refusal::new(EngineCode::InvalidRequest), request(b"")))
-            }
-            Owned::Call { id, method, params } => (id.as_ref(), shared.registry.call(method, request(params)).await),
+        let id = match &member {
+            Owned::Invalid(id) => Some(id),
+            Owned::Call { id, .. } => id.as_ref(),
         };
-        let id = id.and_then(|id| Id::read(std::str::from_utf8(id).ok()?))?;
-        log_id(id, &envelope);
-        let reservation = envelope.take_reservation();
-        Some((written(id, envelope).await, reservation))
+        let id = id.and_then(|id| Id::read(std::str::from_utf8(id).ok()?));
+        let mut called = pin!(async {
+            let mut envelope = match &member {
+                Owned::Invalid(_) => shared.registry.refuse(Refusal::new(EngineCode::InvalidRequest), request(b"")),
+                Owned::Call { method, params, .. } => shared.registry.call(method, request(params)).await,
+            };
+            let id = id?;
+            log_id(id, &envelope);
+            let reservation = envelope.take_reservation();
+            Some((written(id, envelope).await, reservation))
+        });
+        poll_fn(|cx| poll_contained(called.as_mut(), cx)).await.unwrap_or_else(|payload| {
+            let lost = self.lost(place, &*payload);
+            let mut out = Vec::new();
+            jsonrpc::write_answer(id?, &lost, &mut out);
+            Some((out, None))
+        })
     }
 }
 

@@ -1,14 +1,13 @@
 //! Calls and streams that the other side asks for, each in a task of its own.
 
-use std::{sync::Arc, time::Duration};
+use std::{future::poll_fn, pin::pin, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use redress_contract::{EngineCode, Envelope, Meta, OperationDeclaration, Shape};
-use redress_core::{Event, Face, Refusal, Request, Secret, Subscription};
+use redress_core::{Event, Face, Refusal, Request, Secret, Subscription, contained::poll_contained};
 use serde_json::json;
 use tokio::time::Instant;
-use tracing::Instrument as _;
 
 use crate::request::{
     body_budget::{BodyBudget, BodyReservation, BodySource},
@@ -123,7 +122,7 @@ impl WsSession {
                     Arc::clone(self).carry(call_queue, sort, OwnedRequest::of(carriage, message, &requested, taken));
                 match trace {
                     None => self.tasks.spawn(carried),
-                    Some(span) => self.tasks.spawn(carried.instrument(span)),
+                    Some(span) => self.tasks.spawn(span.instrument(carried)),
                 };
             }
             Err(QueueRefused::SameId) => {
@@ -156,35 +155,46 @@ impl WsSession {
         }
     }
 
-    /// Runs a call or a stream to its end, or until nobody wants it any more.
+    /// Runs a call or a stream to its end, or until nobody wants it any more. Whatever panics on the way, there is a last
+    /// message.
     async fn carry(self: Arc<WsSession>, call_queue: CallQueue, sort: RequestKind, asked: OwnedRequest) {
-        let abort = call_queue.abort.clone();
-        let running = async {
-            match sort {
-                RequestKind::Call => self.call(call_queue, asked).await,
-                RequestKind::Stream => self.stream(call_queue, asked).await,
+        let (carriage, own_id) = (asked.carriage, asked.request_id.clone());
+        let last = {
+            let mut running = pin!(async {
+                match sort {
+                    RequestKind::Call => self.call(&call_queue, asked).await,
+                    RequestKind::Stream => self.stream(&call_queue, asked).await,
+                }
+            });
+            tokio::select! {
+                biased;
+                () = call_queue.abort.cancelled() => return,
+                last = poll_fn(|cx| poll_contained(running.as_mut(), cx)) => last,
             }
         };
-        tokio::select! {
-            biased;
-            () = abort.cancelled() => {}
-            () = running => {}
-        }
+        let last = last.unwrap_or_else(|payload| {
+            let mut bare = Request::default().with_face(Face::WebSocket).with_session(Arc::clone(&self.id));
+            if let Some(id) = &own_id {
+                bare = bare.with_request_id(id);
+            }
+            Frame::failed(carriage, Some(&call_queue.id), self.registry().lost(&*payload, bare))
+        });
+        call_queue.end(last);
     }
 
-    async fn call(&self, call_queue: CallQueue, asked: OwnedRequest) {
+    async fn call(&self, call_queue: &CallQueue, asked: OwnedRequest) -> Frame {
         let carriage = asked.carriage;
         let shared = self.line.served.load_full();
         let mut envelope = shared.registry.call(&asked.operation, asked.request(self)).await;
         let held = envelope.take_reservation();
-        let frame = match envelope.output() {
+        match envelope.output() {
             Some(output) => Frame::responded(carriage, &call_queue.id, None, output).holding(held),
             None => Frame::failed(carriage, Some(&call_queue.id), envelope),
-        };
-        call_queue.end(frame);
+        }
     }
 
-    async fn stream(&self, call_queue: CallQueue, asked: OwnedRequest) {
+    /// The last message of a stream, once that has ended.
+    async fn stream(&self, call_queue: &CallQueue, asked: OwnedRequest) -> Frame {
         let carriage = asked.carriage;
         let since = Instant::now();
         let mut request = asked.request(self);
@@ -199,10 +209,7 @@ impl WsSession {
         }
         let mut subscription = match registry.subscribe(&asked.operation, request).await {
             Ok(subscription) => subscription,
-            Err(envelope) => {
-                let frame = Frame::failed(carriage, Some(&call_queue.id), envelope);
-                return call_queue.end(frame);
-            }
+            Err(envelope) => return Frame::failed(carriage, Some(&call_queue.id), envelope),
         };
         drop(asked);
         let mut stopped = false;
@@ -231,13 +238,13 @@ impl WsSession {
                     break Frame::failed(carriage, Some(&call_queue.id), self.cut_off(&subscription, since));
                 }
                 Some(Event::Failed(envelope)) => break Frame::failed(carriage, Some(&call_queue.id), envelope),
-                // Only a runtime that shuts down leaves a stream without its end.
+                // A stream has one end, and it was told.
                 None => break Frame::aborted(carriage, &call_queue.id),
             }
         };
         // The source goes first, so that nothing of it runs once the reader sees the end.
         drop(subscription);
-        call_queue.end(last);
+        last
     }
 
     /// The end of a stream that outlives its service. The call itself ended as cancelled; its

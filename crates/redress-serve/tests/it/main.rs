@@ -10,6 +10,7 @@ mod guide;
 mod home;
 mod http;
 mod leaving;
+mod lost;
 mod mounting;
 mod pages;
 mod rpc;

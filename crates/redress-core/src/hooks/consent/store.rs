@@ -4,7 +4,7 @@ use std::{
     collections::HashMap,
     fmt,
     future::ready,
-    time::{Duration, SystemTime},
+    time::{Duration, Instant, SystemTime},
 };
 
 use parking_lot::{Mutex, MutexGuard};
@@ -133,8 +133,34 @@ pub trait ConsentStore: Send + Sync + 'static {
     }
 }
 
-/// Until when each consent of each caller holds, and why it was given.
-type ByCaller = HashMap<String, HashMap<ConsentScope, (SystemTime, String)>>;
+/// Each consent of each caller.
+type ByCaller = HashMap<String, HashMap<ConsentScope, MemoryConsent>>;
+
+/// Until when a consent holds, and why it was given.
+#[derive(Debug)]
+struct MemoryConsent {
+    until: SystemTime,
+    /// The same by the clock that only runs: one on the wall that is set back makes no consent longer. None, where that
+    /// is further away than it can show.
+    running_until: Option<Instant>,
+    reason: String,
+}
+
+impl MemoryConsent {
+    fn lasting(lasts: Duration, reason: String) -> MemoryConsent {
+        let (wall, running) = (SystemTime::now(), Instant::now());
+        let until = wall.checked_add(lasts).unwrap_or(wall);
+        MemoryConsent { until, running_until: running.checked_add(lasts), reason }
+    }
+
+    fn holds(&self, (wall, running): (SystemTime, Instant)) -> bool {
+        self.until > wall && self.running_until.is_none_or(|until| until > running)
+    }
+}
+
+fn now() -> (SystemTime, Instant) {
+    (SystemTime::now(), Instant::now())
+}
 
 /// Consents kept in memory, gone with the process.
 #[derive(Debug, Default)]
@@ -154,10 +180,10 @@ impl ConsentMemory {
 
 impl ConsentStore for ConsentMemory {
     fn has<'a>(&'a self, caller: &'a Caller, operation: &'a Name) -> BoxFuture<'a, Result<bool, StoreError>> {
-        let now = SystemTime::now();
+        let now = now();
         let mut map = self.map();
         let holds = map.get_mut(caller.id()).is_some_and(|own| {
-            own.retain(|_, (until, _)| *until > now);
+            own.retain(|_, consent| consent.holds(now));
             own.keys().any(|scope| scope.covers(operation))
         });
         drop(map);
@@ -165,26 +191,41 @@ impl ConsentStore for ConsentMemory {
     }
 
     fn grant(&self, consent: Consent) -> BoxFuture<'_, Result<(), StoreError>> {
-        let until = SystemTime::now().checked_add(consent.lasts).unwrap_or_else(SystemTime::now);
-        self.map().entry(consent.caller).or_default().insert(consent.scope, (until, consent.reason));
+        let kept = MemoryConsent::lasting(consent.lasts, consent.reason);
+        self.map().entry(consent.caller).or_default().insert(consent.scope, kept);
         Box::pin(ready(Ok(())))
     }
 
     fn withdraw<'a>(&'a self, caller: &'a str, scope: &'a ConsentScope) -> BoxFuture<'a, Result<bool, StoreError>> {
-        let now = SystemTime::now();
+        let now = now();
         let taken = self.map().get_mut(caller).and_then(|own| own.remove(scope));
-        Box::pin(ready(Ok(taken.is_some_and(|(until, _)| until > now))))
+        Box::pin(ready(Ok(taken.is_some_and(|consent| consent.holds(now)))))
     }
 
     fn list<'a>(&'a self, caller: Option<&'a str>) -> BoxFuture<'a, Result<Vec<HeldConsent>, StoreError>> {
-        let now = SystemTime::now();
+        let now = now();
         let mut held = Vec::new();
         for (whose, own) in self.map().iter().filter(|(whose, _)| caller.is_none_or(|caller| caller == *whose)) {
-            for (scope, (until, reason)) in own.iter().filter(|(_, (until, _))| *until > now) {
-                held.push(HeldConsent::new(whose.clone(), scope.clone(), *until, reason.clone()));
+            for (scope, kept) in own.iter().filter(|(_, consent)| consent.holds(now)) {
+                held.push(HeldConsent::new(whose.clone(), scope.clone(), kept.until, kept.reason.clone()));
             }
         }
         held.sort_by(|a, b| (&a.caller, &a.scope).cmp(&(&b.caller, &b.scope)));
         Box::pin(ready(Ok(held)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_is_set_back_makes_no_consent_longer_and_one_set_ahead_ends_it() {
+        let (hour, minute) = (Duration::from_secs(3600), Duration::from_secs(60));
+        let consent = MemoryConsent::lasting(10 * minute, String::new());
+        let (wall, running) = now();
+        assert!(consent.holds((wall, running)) && consent.holds((wall - hour, running + minute)));
+        assert!(!consent.holds((wall - hour, running + hour)), "an hour has passed, whatever the wall shows");
+        assert!(!consent.holds((wall + hour, running)));
     }
 }

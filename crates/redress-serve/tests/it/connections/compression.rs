@@ -1,6 +1,11 @@
 //! Answers that are compressed.
 
+use redress_core::{
+    Operation, Registry,
+    contract::{self, Access},
+};
 use redress_serve::{Faces, Server};
+use serde_json::{Value, json};
 use tokio::io::AsyncReadExt as _;
 
 use super::{SOON, Served};
@@ -39,6 +44,60 @@ async fn large_answers_are_compressed_for_those_who_accept_it_and_nothing_else_i
     let document = reading.get(format!("http://{}/openapi.json", served.tcp())).send().await.unwrap();
     let document: serde_json::Value = serde_json::from_str(&document.text().await.unwrap()).unwrap();
     assert_eq!(document["openapi"], "3.1.0");
+    served.end().await;
+}
+
+/// Fifty answers of some kilobytes are streamed, each as it comes, and compressed on the way.
+#[tokio::test]
+async fn an_answer_is_the_same_whole_one_compressed_or_not_on_every_face_and_protocol() {
+    let text = |length: usize| (0..length).map(|at| char::from(b'a' + (at * at % 23) as u8)).collect::<String>();
+    let sized = contract::OperationDeclaration::query("demo.sized")
+        .with_summary("So many letters.")
+        .with_input(json!({"type": "object", "properties": {"length": {"type": "integer"}}}))
+        .with_access(Access::anyone());
+    let sized = Operation::dynamic(sized).with_handler(move |_, input| async move {
+        // Not all are there when they are first asked for.
+        tokio::task::yield_now().await;
+        Ok(json!(text(input["length"].as_u64().unwrap_or_default() as usize)))
+    });
+    let faces = Faces::new(Registry::builder().add(sized).build().unwrap()).compression(true);
+    let served = Served::of(Server::new(faces).listen("127.0.0.1:0".parse().unwrap())).await;
+    let http1 = || reqwest::Client::builder().no_gzip().no_brotli();
+    for length in [10, 4_000, 30_000, 700_000] {
+        let input = json!({"length": length});
+        let call = json!({"operation": "demo.sized", "input": input});
+        let rpc = |id: usize| json!({"jsonrpc": "2.0", "id": id, "method": "demo.sized", "params": input});
+        let many = if length > 100_000 { 3 } else { 20 };
+        let asked = [
+            ("/ops/demo/sized", input.clone()),
+            ("/call", call.clone()),
+            ("/batch", json!(vec![&call; many])),
+            ("/rpc", rpc(1)),
+            ("/rpc", (0..many).map(rpc).collect()),
+        ];
+        for (path, body) in asked {
+            let mut told: Vec<usize> = Vec::new();
+            for http2 in [false, true] {
+                for (encoding, client) in [("", http1()), ("gzip", http1().gzip(true)), ("br", http1().brotli(true))] {
+                    let client = if http2 { client.http2_prior_knowledge() } else { client };
+                    let request = client.build().unwrap().post(format!("http://{}{path}", served.tcp()));
+                    let request = request.header("content-type", "application/json").body(body.to_string());
+                    let answer = request.send().await.unwrap();
+                    let status = answer.status().as_u16();
+                    let text = answer
+                        .text()
+                        .await
+                        .unwrap_or_else(|error| panic!("{path} of {length}, {encoding}, HTTP/2 {http2}: {error:?}"));
+                    assert!(
+                        status == 200 && serde_json::from_str::<Value>(&text).is_ok(),
+                        "{path} {length} {encoding}"
+                    );
+                    told.push(text.matches("abejqc").count());
+                }
+            }
+            assert!(told.iter().all(|count| *count == told[0] && *count > 0), "{path} of {length}: {told:?}");
+        }
+    }
     served.end().await;
 }
 

@@ -1,8 +1,8 @@
-//! Many streams and calls on one connection, and what they may hold in memory.
+//! Many streams and calls on one connection, and what they may hold in memory, as the connection itself counts it: what the
+//! whole process has is other tests' too, and the soak measures it (`never-read`).
 
 use std::{
     collections::HashMap,
-    fs,
     time::{Duration, Instant},
 };
 
@@ -41,7 +41,7 @@ fn requests() -> Vec<Value> {
 async fn a_hundred_streams_and_a_thousand_calls_with_aborts_lose_nothing() {
     let server = Server::start(WebSocketLimits::default()).await;
     let (mut sink, mut stream) = server.connect().await.socket.split();
-    let (before, since) = (resident(), Instant::now());
+    let since = Instant::now();
     let writing = tokio::spawn(async move {
         let requests = requests();
         let wanted: Vec<String> = requests.iter().map(|request| request["id"].as_str().unwrap().to_owned()).collect();
@@ -95,9 +95,7 @@ async fn a_hundred_streams_and_a_thousand_calls_with_aborts_lose_nothing() {
     let load = server.load().await;
     assert_eq!((load.calls, load.streams, load.messages, load.bytes), (0, 0, 0, 0));
     assert!(load.max_messages <= max_messages(), "{load:?}");
-    let grown = resident().saturating_sub(before);
-    assert!(grown < 64 << 20, "{grown} bytes");
-    tell(&format!("many: {load:?}, {grown} bytes grown, {} ms", since.elapsed().as_millis()));
+    tell(&format!("many: {load:?}, {} ms", since.elapsed().as_millis()));
 }
 
 /// The most that may wait: a window and an end for each stream, an answer for each call, and
@@ -110,7 +108,6 @@ fn max_messages() -> usize {
 async fn a_client_that_does_not_read_holds_its_streams_back_and_loses_nothing() {
     let server = Server::start(WebSocketLimits::default()).await;
     let mut client = server.connect().await;
-    let before = resident();
     for n in 0..STREAMS {
         client.ask(&format!("{n}"), "feed.endless", json!({})).await;
     }
@@ -129,9 +126,7 @@ async fn a_client_that_does_not_read_holds_its_streams_back_and_loses_nothing() 
     }
     assert_eq!(looks, 10, "the sources go on though nobody reads");
     let load = server.load().await;
-    assert!(load.messages <= STREAMS * 17 && load.bytes <= STREAMS * 17 * 1200, "{load:?}");
-    let grown = resident().saturating_sub(before);
-    assert!(grown < 64 << 20, "{grown} bytes");
+    assert!(load.max_messages <= STREAMS * 17 && load.bytes <= STREAMS * 17 * 1200, "{load:?}");
     // Reading again sets them all going, in order.
     let mut seen = HashMap::new();
     for _ in 0..stood + 1000 {
@@ -141,16 +136,10 @@ async fn a_client_that_does_not_read_holds_its_streams_back_and_loses_nothing() 
         assert_eq!(message["payload"]["seq"], *count);
     }
     assert_eq!(seen.len(), STREAMS);
-    tell(&format!("held back: {load:?}, {stood} items made, {grown} bytes grown"));
+    tell(&format!("held back: {load:?}, {stood} items made"));
 }
 
 #[expect(clippy::print_stderr, reason = "the figures are for whoever runs the test with --nocapture")]
 fn tell(figures: &str) {
     eprintln!("{figures}");
-}
-
-/// The bytes of memory that this process holds; nothing where the system does not say.
-fn resident() -> usize {
-    let statm = fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    statm.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok()).unwrap_or(0) * 4096
 }
