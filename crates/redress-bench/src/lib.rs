@@ -4,13 +4,17 @@
 //! run; no bench asserts a time, and none is a test.
 
 pub mod client;
+pub mod documents;
+pub mod gateway;
 pub mod http;
+pub mod import;
 pub mod mcp;
 pub mod order;
 pub mod ours;
 pub mod peers;
 pub mod process;
 pub mod production;
+pub mod proxy;
 pub mod scripted;
 pub mod stdio;
 pub mod table;

@@ -97,7 +97,7 @@ pub fn stdio_program() -> io::Result<Program> {
 }
 
 /// All tools on one page, as the peers list them.
-fn mcp(registry: Registry) -> Mcp {
+pub(crate) fn mcp(registry: Registry) -> Mcp {
     let mut options = McpOptions::default();
     options.discovery_above = usize::MAX;
     options.page = usize::MAX;

@@ -7,11 +7,20 @@ use std::{
 };
 
 /// Builds the peers' servers, and gives the executable that holds them.
-#[expect(clippy::print_stderr, reason = "the first time this takes minutes")]
 pub fn build() -> io::Result<PathBuf> {
+    package("peers", "redress-bench-peers")
+}
+
+/// Builds the server of rmcp-openapi, and gives its executable.
+pub fn build_openapi() -> io::Result<PathBuf> {
+    package("peers-openapi", "redress-bench-peers-openapi")
+}
+
+#[expect(clippy::print_stderr, reason = "the first time this takes minutes")]
+fn package(folder: &str, name: &str) -> io::Result<PathBuf> {
     eprintln!("building the peers' servers (the first time this takes some minutes)");
-    let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers");
-    let target = package.join("../../../target/peers");
+    let package = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    let target = package.join("../../../target").join(folder);
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let built = Command::new(cargo)
         .args(["build", "--release", "--locked", "--manifest-path"])
@@ -22,5 +31,5 @@ pub fn build() -> io::Result<PathBuf> {
     if !built.success() {
         return Err(io::Error::other("the peers' servers did not build"));
     }
-    Ok(target.join("release/redress-bench-peers"))
+    Ok(target.join("release").join(name))
 }

@@ -124,6 +124,19 @@ impl Piped {
     pub fn cpu_seconds(&self) -> io::Result<f64> {
         cpu_seconds(self.child.id())
     }
+
+    /// The most memory that the server has held, in megabytes.
+    pub fn peak_mb(&self) -> io::Result<f64> {
+        status_mb(self.child.id(), "VmHWM:")
+    }
+}
+
+/// A line of the kernel's status of a process that is in kilobytes, in megabytes.
+fn status_mb(process: u32, name: &str) -> io::Result<f64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
+    let kb: f64 = line.trim().trim_end_matches(" kB").parse().unwrap_or_default();
+    Ok(kb / 1024.0)
 }
 
 /// The time that the threads of a process have used, in seconds, to the nanosecond.
@@ -161,10 +174,7 @@ impl Running {
 
     /// The memory that the server holds, in megabytes.
     pub fn resident_mb(&self) -> io::Result<f64> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
-        let kb: f64 = line.trim().trim_end_matches(" kB").parse().unwrap_or_default();
-        Ok(kb / 1024.0)
+        status_mb(self.child.id(), "VmRSS:")
     }
 }
 

@@ -52,6 +52,12 @@ impl Scripts {
         Program { path: self.tools.join("python/bin/python"), arguments: vec![script, tools.to_string()] }
     }
 
+    /// FastMCP with the operations of this document, over its input and output.
+    pub fn fastmcp_of(&self, document: &Path) -> Program {
+        let script = self.sources.join("openapi.py").display().to_string();
+        Program { path: self.tools.join("python/bin/python"), arguments: vec![script, document.display().to_string()] }
+    }
+
     /// The TypeScript SDK with so many tools.
     pub fn typescript(&self, tools: usize) -> Program {
         let script = self.tools.join("server.mjs").display().to_string();

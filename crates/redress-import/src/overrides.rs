@@ -81,6 +81,9 @@ impl Override {
     ///
     /// Everything that is wrong with any of them. The import is unchanged then.
     pub fn apply(overrides: &[Override], import: &mut Import) -> Result<(), Vec<OverrideError>> {
+        if overrides.is_empty() {
+            return Ok(());
+        }
         let mut changed = import.operations.clone();
         let mut errors = Vec::new();
         included(overrides, &mut changed, &mut errors);

@@ -16,7 +16,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value};
 
 use super::{
-    BundleError, Holds,
+    BundleError, Holds, keyword,
     locate::{Led, RefTarget, SubschemaIndex, address},
     pointer,
 };
@@ -27,6 +27,24 @@ const MAX_DEPTH: usize = 128;
 const MAX_COPIED: usize = 10_000;
 /// How many scopes dynamic references may have.
 const MAX_SCOPES: usize = 1_000;
+
+/// Keywords that are names and references, or that bind what stands beside them to a dialect.
+const NAMES: [&str; 6] = ["$ref", "$dynamicRef", "$anchor", "$dynamicAnchor", "$id", "$schema"];
+
+/// Whether a schema has neither names nor references, and so is bundled as it is. Most schemas that are imported have
+/// none, because whoever cut them has put everything in its place.
+pub(super) fn stands_alone(schema: &Value) -> bool {
+    let mut left = vec![(schema, 0)];
+    while let Some((schema, depth)) = left.pop() {
+        let Value::Object(keywords) = schema else { continue };
+        // One that is too deep is told apart where it is followed.
+        if depth == MAX_DEPTH || NAMES.iter().any(|name| keywords.contains_key(*name)) {
+            return false;
+        }
+        keyword::below(keywords, |_, _, schema| left.push((schema, depth + 1)));
+    }
+    true
+}
 
 /// The schema, bundled.
 pub(super) fn bundled(schema: &Value) -> Result<Value, BundleError> {
@@ -214,6 +232,7 @@ mod tests {
     fn assert_bundled(schema: Value, expected: Value) {
         let made = bundled(&schema).unwrap();
         assert_eq!(made, expected);
+        assert!(!stands_alone(&schema) || made == schema, "{schema}");
         assert_eq!(bundled(&made).unwrap(), made, "bundled again it is the same");
     }
 
@@ -228,6 +247,29 @@ mod tests {
         ] {
             assert_bundled(schema.clone(), schema);
         }
+    }
+
+    #[test]
+    fn a_schema_stands_alone_where_no_part_of_it_has_a_name_or_refers_to_one() {
+        for alone in [
+            json!(true),
+            json!({"properties": {"$ref": {"type": "string"}, "$id": {"items": {"not": {}}}}}),
+            json!({"default": {"$ref": "#"}, "enum": [{"$id": "a"}], "examples": [{"$anchor": "b"}]}),
+        ] {
+            assert!(stands_alone(&alone), "{alone}");
+            assert_bundled(alone.clone(), alone);
+        }
+        for name in NAMES {
+            for schema in [json!({name: "#"}), json!({"items": {"anyOf": [{"properties": {"a": {name: "#"}}}]}})] {
+                assert!(!stands_alone(&schema), "{schema}");
+            }
+        }
+        let mut deep = json!({});
+        for _ in 0..MAX_DEPTH {
+            deep = json!({"not": deep});
+        }
+        assert!(!stands_alone(&deep) && bundled(&deep).is_err());
+        assert!(stands_alone(&deep["not"]) && bundled(&deep["not"]).is_ok());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A JSON Schema, held as a value so that no schema library shows in the API.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -63,25 +63,26 @@ impl BundleError {
     }
 }
 
-/// A JSON Schema (draft 2020-12).
+/// A JSON Schema (draft 2020-12). A clone is the same schema and costs nothing: an imported one is held by its
+/// operation, by the contract and by every face.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Schema(Value);
+pub struct Schema(Arc<Value>);
 
 impl Schema {
     /// The schema written in `value`.
     pub fn new(value: Value) -> Schema {
-        Schema(value)
+        Schema(Arc::new(value))
     }
 
     /// An object with no members.
     pub fn nothing() -> Schema {
-        Schema(json!({"type": "object", "properties": {}, "additionalProperties": false}))
+        Schema::new(json!({"type": "object", "properties": {}, "additionalProperties": false}))
     }
 
     /// Any value at all.
     pub fn anything() -> Schema {
-        Schema(Value::Bool(true))
+        Schema::new(Value::Bool(true))
     }
 
     /// The schema as JSON.
@@ -91,7 +92,7 @@ impl Schema {
 
     /// The schema as JSON, taken out.
     pub fn into_value(self) -> Value {
-        self.0
+        Arc::unwrap_or_clone(self.0)
     }
 
     /// The same schema with nothing but plain references: each is a pointer from its root, or the URI of a
@@ -117,13 +118,16 @@ impl Schema {
     ///
     /// Where the meaning could not be kept.
     pub fn bundled(&self) -> Result<Schema, BundleError> {
-        bundle::bundled(&self.0).map(Schema)
+        if bundle::stands_alone(&self.0) {
+            return Ok(self.clone());
+        }
+        bundle::bundled(&self.0).map(Schema::new)
     }
 
     /// The schema as it stands in another document at `place`, a URI reference such as
     /// `#/components/schemas/order`. It has to be [bundled](Schema::bundled).
     pub fn moved(&self, place: &str) -> Value {
-        let mut schema = self.0.clone();
+        let mut schema = Value::clone(&self.0);
         keyword::each_mut(&mut schema, |keywords| {
             if let Some(Value::String(reference)) = keywords.get_mut("$ref")
                 && let Some(rest) = reference.strip_prefix('#')
@@ -140,7 +144,7 @@ impl Schema {
 
     /// The keywords of every schema that it holds, its own included; the order is not told.
     pub fn parts(&self) -> impl Iterator<Item = &Map<String, Value>> {
-        let mut left = vec![&self.0];
+        let mut left = vec![&*self.0];
         std::iter::from_fn(move || {
             loop {
                 if let Value::Object(keywords) = left.pop()? {
@@ -164,7 +168,7 @@ impl Schema {
         if !fragment.is_empty() && !fragment.starts_with('/') {
             return None;
         }
-        pointer::segments(&fragment).try_fold(&self.0, |schema, segment| pointer::step(schema, &segment))
+        pointer::segments(&fragment).try_fold(&*self.0, |schema, segment| pointer::step(schema, &segment))
     }
 
     /// The schema of one member of an object.
@@ -269,7 +273,7 @@ fn holds<'a>(schema: &Value, segments: &mut impl Iterator<Item = &'a str>) -> bo
 
 impl From<Value> for Schema {
     fn from(value: Value) -> Schema {
-        Schema(value)
+        Schema::new(value)
     }
 }
 

@@ -33,6 +33,13 @@ pub struct ToolText {
 }
 
 impl ToolText {
+    fn of(mut tool: Map<String, Value>, output: Option<Value>) -> ToolText {
+        if let Some(output) = output {
+            tool.insert("outputSchema".into(), output);
+        }
+        ToolText { json: Value::Object(tool).to_string().into_bytes() }
+    }
+
     /// The tool as JSON.
     pub fn json(&self) -> &[u8] {
         &self.json
@@ -47,8 +54,10 @@ impl Tool {
 
     /// The tool of `operation`, as it is described to `reader`.
     pub fn told(operation: &OperationDeclaration, form: OutputForm, reader: ToolReader<'_>) -> Tool {
-        let (shown, legacy) = written(operation, form, Era::Legacy, reader);
-        let modern = Some(written(operation, form, Era::Modern, reader).1).filter(|modern| *modern != legacy);
+        let (shown, tool) = described(operation, reader);
+        let (legacy, modern) = (advertised(operation, form, Era::Legacy), advertised(operation, form, Era::Modern));
+        let modern = (modern != legacy).then(|| ToolText::of(tool.clone(), modern));
+        let legacy = ToolText::of(tool, legacy);
         Tool {
             name: operation.tool_name(),
             operation: operation.name().clone(),
@@ -101,17 +110,14 @@ impl Tool {
     }
 }
 
-/// What hosts show of the tool, and all of it.
-fn written(operation: &OperationDeclaration, form: OutputForm, era: Era, reader: ToolReader<'_>) -> (String, ToolText) {
+/// What hosts show of the tool, and all of it that is the same in every era.
+fn described(operation: &OperationDeclaration, reader: ToolReader<'_>) -> (String, Map<String, Value>) {
     let mut tool = Map::new();
     tool.insert("name".into(), operation.tool_name().into());
     tool.insert("description".into(), describe::description(operation, reader).into());
     tool.insert("inputSchema".into(), input(operation, reader));
-    let shown = Value::Object(tool.clone()).to_string();
+    let shown = serde_json::to_string(&tool).expect("a map of JSON values is JSON");
     tool.insert("title".into(), describe::title(operation).into());
-    if let Some(output) = advertised(operation, form, era) {
-        tool.insert("outputSchema".into(), output);
-    }
     tool.insert("annotations".into(), annotations(operation));
     let mut meta = Map::new();
     if !operation.failures().is_empty() || operation.access().needs_consent() {
@@ -123,7 +129,7 @@ fn written(operation: &OperationDeclaration, form: OutputForm, era: Era, reader:
     if !meta.is_empty() {
         tool.insert("_meta".into(), Value::Object(meta));
     }
-    (shown, ToolText { json: Value::Object(tool).to_string().into_bytes() })
+    (shown, tool)
 }
 
 /// What a tool takes, in the dialect of tools.
