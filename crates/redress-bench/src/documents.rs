@@ -53,7 +53,7 @@ pub fn unpack(folder: &Path) -> io::Result<Vec<KeptDocument>> {
         };
         documents.push(KeptDocument { name, original, json, bytes: bytes.len() });
     }
-    documents.sort_by(|one, other| other.bytes.cmp(&one.bytes));
+    documents.sort_by_key(|document| std::cmp::Reverse(document.bytes));
     Ok(documents)
 }
 

@@ -43,7 +43,7 @@ impl NameSketch {
 pub(crate) fn nearest(wanted: &str, candidates: impl IntoIterator<Item = String>) -> Vec<String> {
     let names: Vec<String> = candidates.into_iter().take(LOOKED_AT).collect();
     let sketched = names.iter().map(|name| (NameSketch::of(name), name.as_str()));
-    nearest_of(wanted, sketched, |name| Some(name))
+    nearest_of(wanted, sketched, Some)
 }
 
 /// The same, of candidates whose sketches are known. `name` says what a candidate is called, unless it is not to be shown; only the

@@ -2,12 +2,12 @@
 
 use std::{sync::atomic::Ordering, time::Duration};
 
-use redress_contract::{Effect, Shape};
+use redress_contract::{Caller, Effect, Shape};
 use redress_core::{Ctx, UpstreamFailure};
 use redress_import::StatusPattern;
 use reqwest::{Method, Response, StatusCode, Url};
 use serde_json::{Map, Value, json};
-use tokio::{sync::OwnedSemaphorePermit, time::Instant};
+use tokio::time::Instant;
 
 use crate::{
     address::is_same_origin,
@@ -15,6 +15,7 @@ use crate::{
     body::{Answer, Unread, millis},
     breaker::{Attempt, BreakerState},
     credentials::{Applied, CredentialsMissing},
+    gate::GatePermit,
     outcome::undeclared,
     planned::Planned,
     request::{self, Built},
@@ -31,7 +32,7 @@ pub(crate) struct Open {
     pub(crate) response: Response,
     pub(crate) applied: Applied,
     pub(crate) attempt: Attempt,
-    pub(crate) permit: OwnedSemaphorePermit,
+    pub(crate) permit: GatePermit,
 }
 
 /// One call on its way.
@@ -134,10 +135,11 @@ impl<'a> Exchange<'a> {
                 Ok(attempt) => attempt,
                 Err(pause) => return Err(self.closed(pause)),
             };
-            let permit = self.upstream.gate.enter().await.map_err(|no_room| {
-                let details = json!({"upstream": self.upstream.config.name, "limit": no_room.limit});
-                UpstreamFailure::overloaded().with_details(details).with_retry_after_ms(millis(no_room.retry_after))
-            })?;
+            let permit =
+                self.upstream.gate.enter(self.ctx.caller().map_or("", Caller::id)).await.map_err(|no_room| {
+                    let details = json!({"upstream": self.upstream.config.name, "limit": no_room.limit});
+                    UpstreamFailure::overloaded().with_details(details).with_retry_after_ms(millis(no_room.retry_after))
+                })?;
             let client = self.upstream.clients.get().await;
             self.upstream.counters.sent.fetch_add(1, Ordering::Relaxed);
             let error = match client.execute(self.request(&applied)).await {

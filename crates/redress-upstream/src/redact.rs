@@ -11,20 +11,101 @@ use reqwest::header::{HeaderMap, HeaderValue};
 const TAKEN_OUT: &str = "[redacted]";
 /// A shorter one is part of any text.
 const SHORTEST: usize = 6;
+/// How many bytes an entity of HTML has at most, of those that are looked for.
+const LONGEST_ENTITY: usize = 10;
 /// How many characters of an undeclared answer are told.
 const EXCERPT: usize = 300;
 /// How many bytes of it are looked at for that.
 const LOOKED_AT: usize = 4096;
 
 /// `bytes` without the secrets that were sent for this call: a service may say which key it does not accept.
-pub(crate) fn without(bytes: Vec<u8>, secrets: &[Secret]) -> Vec<u8> {
-    let mut bytes = bytes;
-    for secret in secrets {
-        for form in forms(secret.expose()) {
-            bytes = replaced(bytes, form.as_bytes());
-        }
+pub(crate) fn without(mut bytes: Vec<u8>, secrets: &[Secret]) -> Vec<u8> {
+    for secret in secrets.iter().map(|secret| secret.expose().as_bytes()).filter(|secret| secret.len() >= SHORTEST) {
+        let is_plain = memchr::memchr3(b'\\', b'%', b'&', &bytes).is_none();
+        let clean = if is_plain { without_plain(&bytes, secret) } else { without_written(&bytes, secret) };
+        bytes = clean.unwrap_or(bytes);
     }
     bytes
+}
+
+fn without_plain(bytes: &[u8], secret: &[u8]) -> Option<Vec<u8>> {
+    cut(bytes, memmem::find_iter(bytes, secret).map(|start| (start, start + secret.len())))
+}
+
+/// The same where the letters of the secret may be written in another way, each in its own.
+fn without_written(bytes: &[u8], secret: &[u8]) -> Option<Vec<u8>> {
+    let first = *secret.first()?;
+    let mut from = 0;
+    let found = std::iter::from_fn(|| {
+        while let Some(&byte) = bytes.get(from) {
+            let start = from;
+            from += 1;
+            if (byte == first || matches!(byte, b'\\' | b'%' | b'&'))
+                && let Some(end) = written_at(bytes, start, secret)
+            {
+                from = end;
+                return Some((start, end));
+            }
+        }
+        None
+    });
+    cut(bytes, found)
+}
+
+/// Where the secret ends that begins at `start`, if one does.
+fn written_at(bytes: &[u8], start: usize, secret: &[u8]) -> Option<usize> {
+    secret.iter().try_fold(start, |at, letter| Some(at + width(bytes.get(at..)?, *letter)?))
+}
+
+/// How many bytes stand for `letter` at the beginning of `text`: as it is, or as JSON, a URL or a page writes it.
+fn width(text: &[u8], letter: u8) -> Option<usize> {
+    let number = |digits: &[u8], radix| u8::from_str_radix(std::str::from_utf8(digits).ok()?, radix).ok();
+    let entity = |name: &[u8]| match name {
+        b"#" | b"#x" | b"#X" => None,
+        [b'#', b'x' | b'X', digits @ ..] => number(digits, 16),
+        [b'#', digits @ ..] => number(digits, 10),
+        b"amp" => Some(b'&'),
+        b"lt" => Some(b'<'),
+        b"gt" => Some(b'>'),
+        b"quot" => Some(b'"'),
+        b"apos" => Some(b'\''),
+        b"sol" => Some(b'/'),
+        b"plus" => Some(b'+'),
+        b"equals" => Some(b'='),
+        _ => None,
+    };
+    let (stands_for, width) = match text {
+        [b'\\', b'u' | b'U', b'0', b'0', high, low, ..] => (number(&[*high, *low], 16)?, 6),
+        [b'\\', b'x', high, low, ..] => (number(&[*high, *low], 16)?, 4),
+        [b'\\', plain @ (b'"' | b'\\' | b'/' | b'\''), ..] => (*plain, 2),
+        [b'%', high, low, ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
+            (number(&[*high, *low], 16)?, 3)
+        }
+        [b'&', name @ ..] => {
+            let end = name.iter().take(LONGEST_ENTITY).position(|byte| *byte == b';')?;
+            (entity(name.get(..end)?)?, end + 2)
+        }
+        // A form writes a blank so.
+        [b'+', ..] if letter == b' ' => (letter, 1),
+        [plain, ..] => (*plain, 1),
+        [] => return None,
+    };
+    // What looks like another way of writing may be the letter itself.
+    if stands_for == letter { Some(width) } else { (text.first() == Some(&letter)).then_some(1) }
+}
+
+/// `bytes` with each of the places cut out, if there is one.
+fn cut(bytes: &[u8], places: impl Iterator<Item = (usize, usize)>) -> Option<Vec<u8>> {
+    let mut places = places.peekable();
+    places.peek()?;
+    let (mut clean, mut from) = (Vec::with_capacity(bytes.len()), 0);
+    for (start, end) in places {
+        clean.extend_from_slice(bytes.get(from..start).unwrap_or_default());
+        clean.extend_from_slice(TAKEN_OUT.as_bytes());
+        from = end;
+    }
+    clean.extend_from_slice(bytes.get(from..).unwrap_or_default());
+    Some(clean)
 }
 
 /// `headers` without the secrets that were sent for this call.
@@ -36,40 +117,6 @@ pub(crate) fn headers(mut headers: HeaderMap, secrets: &[Secret]) -> HeaderMap {
         }
     }
     headers
-}
-
-/// A secret as it may stand in an answer: as it is, inside JSON, inside a URL.
-fn forms(secret: &str) -> Vec<String> {
-    if secret.len() < SHORTEST {
-        return Vec::new();
-    }
-    let mut forms = vec![secret.to_owned()];
-    let json = serde_json::Value::from(secret).to_string();
-    let json = json.trim_matches('"').to_owned();
-    let solidus = json.replace('/', "\\/");
-    let url = percent_encoding::utf8_percent_encode(secret, percent_encoding::NON_ALPHANUMERIC).to_string();
-    for form in [json, solidus, url] {
-        if !forms.contains(&form) {
-            forms.push(form);
-        }
-    }
-    forms
-}
-
-fn replaced(bytes: Vec<u8>, needle: &[u8]) -> Vec<u8> {
-    let finder = memmem::Finder::new(needle);
-    let mut places = finder.find_iter(&bytes).peekable();
-    if places.peek().is_none() {
-        return bytes;
-    }
-    let (mut clean, mut from) = (Vec::with_capacity(bytes.len()), 0);
-    for place in places {
-        clean.extend_from_slice(bytes.get(from..place).unwrap_or_default());
-        clean.extend_from_slice(TAKEN_OUT.as_bytes());
-        from = place + needle.len();
-    }
-    clean.extend_from_slice(bytes.get(from..).unwrap_or_default());
-    clean
 }
 
 /// The beginning of an undeclared answer, for a person: text alone, cut, with what looks like a secret left out.
@@ -115,6 +162,20 @@ mod tests {
             let shown = String::from_utf8(without(answer.as_bytes().to_vec(), std::slice::from_ref(&secret))).unwrap();
             assert_eq!(shown, clean);
         }
+        let secret = Secret::new("dG9+abc/def==");
+        for written in [
+            r"dG9\u002Babc/def==",
+            r"dG9\u002babc\/def\u003d\u003D",
+            r"\u0064\u0047\u0039\u002B\u0061\u0062\u0063\u002F\u0064\u0065\u0066\u003D\u003D",
+            "dG9%2babc%2Fdef%3D%3d",
+            "dG9%2Babc/def==",
+            "dG9&#43;abc&#x2F;def&equals;&#61;",
+            "%64G9+abc&sol;def==",
+        ] {
+            let clean = without(format!("<{written}> 100% & so").into_bytes(), std::slice::from_ref(&secret));
+            assert_eq!(String::from_utf8(clean).unwrap(), "<[redacted]> 100% & so", "{written}");
+        }
+        assert_eq!(without(b"dG9%2Babc/de&#61".to_vec(), std::slice::from_ref(&secret)), b"dG9%2Babc/de&#61");
         assert_eq!(without(b"a short one: abc".to_vec(), &[Secret::new("abc")]), b"a short one: abc");
     }
 

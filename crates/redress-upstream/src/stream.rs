@@ -7,11 +7,11 @@ use redress_core::{DynamicFailure, Events, Fail, Outcome, UpstreamFailure};
 use redress_import::{BodyKind, ResponsePlan};
 use reqwest::{Response, header::CONTENT_TYPE};
 use serde_json::{Map, Value, json};
-use tokio::sync::OwnedSemaphorePermit;
 
 use crate::{
     body::{Answer, Unread},
     exchange::Open,
+    gate::GatePermit,
     outcome::{outcome, undeclared},
     planned::Planned,
     redact,
@@ -87,7 +87,7 @@ struct Reader {
     /// Whether an item is the event, and not its data alone.
     whole: bool,
     done: bool,
-    _permit: OwnedSemaphorePermit,
+    _permit: GatePermit,
 }
 
 impl Reader {

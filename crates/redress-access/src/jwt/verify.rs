@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use redress_contract::Caller;
-use redress_core::IdentityError;
+use redress_core::{IdentityError, offload::offload};
 use serde_json::Value;
 
 use super::{
     Algorithm, claims,
     key_provider::{Age, KeyProvider},
-    keys::Signed,
+    keys::{Signed, VerificationKeys},
     unique_object::object,
 };
 use crate::{AccessError, JwtOptions, instant, token_cache::TokenCache};
@@ -50,9 +50,11 @@ impl Verifier {
         }
         let parts = TokenParts::of(token).ok_or(IdentityError::Invalid)?;
         self.freshen().await;
-        let mut signed = self.signed(&parts);
-        if signed == Signed::Unknown && self.source.newer().await {
-            signed = self.signed(&parts);
+        let keys = self.source.keys();
+        let mut signed = signed(&keys, &parts).await;
+        // Others may have had newer keys fetched meanwhile.
+        if signed == Signed::Unknown && (self.source.newer().await || !Arc::ptr_eq(&keys, &self.source.keys())) {
+            signed = self::signed(&self.source.keys(), &parts).await;
         }
         match signed {
             Signed::Yes => {}
@@ -64,10 +66,6 @@ impl Verifier {
         }
         let claims = object(parts.payload).ok_or(IdentityError::Invalid)?;
         claims::judge(&claims, &self.options, instant::now())
-    }
-
-    fn signed(&self, parts: &TokenParts<'_>) -> Signed {
-        self.source.keys().signed(parts.algorithm, parts.key.as_deref(), parts.message, &parts.signature)
     }
 
     /// Has keys fetched again that are no longer fresh, and waits for that only where they are stale.
@@ -85,6 +83,18 @@ impl Verifier {
             }
         }
     }
+}
+
+/// Whether one of the keys made the signature. Anybody may ask, as often as they like and with what they made up, and a signature
+/// takes up to two milliseconds for each key that may have made it: so that is done off the async workers.
+async fn signed(keys: &Arc<VerificationKeys>, parts: &TokenParts<'_>) -> Signed {
+    let algorithm = parts.algorithm;
+    if algorithm.secret_bytes().is_some() {
+        return keys.signed(algorithm, parts.key.as_deref(), parts.message, &parts.signature);
+    }
+    let keys = Arc::clone(keys);
+    let (key, message, signature) = (parts.key.clone(), parts.message.to_vec(), parts.signature.clone());
+    offload(move || keys.signed(algorithm, key.as_deref(), &message, &signature)).await
 }
 
 impl<'a> TokenParts<'a> {

@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_path_leads_to_its_row_and_nothing_near_it_does() {
-        let route = |path| RouteRow::of(path).map(|row| row.route);
+        let route = |path: &str| RouteRow::of(path).map(|row| row.route);
         for row in ROUTES.iter().filter(|row| row.is_built()) {
             let path = row.path.replace("{*name}", "files/read").replace("{code}", "TIMEOUT");
             assert_eq!(route(&path), Some(row.route), "{path}");

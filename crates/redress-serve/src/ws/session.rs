@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use redress_contract::{Caller, EngineCode};
 use redress_core::{
     Refusal, Registry, Request, Secret,
-    offload::{LARGE, offload_future},
+    offload::{CoopBudget, LARGE, offload_future},
 };
 use redress_wire::http::header::{A_DEADLINE, A_KEY, correction};
 use serde_json::json;
@@ -174,7 +174,10 @@ impl WsSession {
         S: Stream<Item = Result<Incoming, axum::Error>> + Unpin,
     {
         let mut malformed = 0;
+        // Hundreds of messages may come in one write.
+        let mut turn = CoopBudget::begin();
         while let Some(read) = self.next(stream).await {
+            turn.over().await;
             let (carriage, bytes) = match read {
                 Ok(Incoming::Text(text)) => (FrameKind::Text, Bytes::from(text)),
                 Ok(Incoming::Binary(bytes)) => (FrameKind::Binary, bytes),

@@ -305,6 +305,6 @@ async fn too_many_calls_at_once_wait_and_then_are_told_to_come_again() {
     let envelopes = futures_util::future::join_all(calls).await;
     let refused: Vec<&Value> = envelopes.iter().filter(|envelope| envelope["code"] == "OVERLOADED").collect();
     assert_eq!(refused.len(), 2, "{envelopes:?}");
-    assert_eq!(refused[0]["details"], json!({"upstream": "things", "limit": "concurrency"}));
+    assert_eq!(refused[0]["details"], json!({"upstream": "things", "limit": "caller_concurrency"}));
     assert_eq!((&refused[0]["effect"], &refused[0]["retry_after_ms"]), (&json!("none"), &json!(100)));
 }
