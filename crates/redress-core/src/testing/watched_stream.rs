@@ -1,0 +1,71 @@
+//! A stream that a test reads as it goes along.
+
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use redress_contract::Envelope;
+use serde::de::DeserializeOwned;
+
+use super::CallAnswer;
+use crate::{Event, Subscription};
+
+/// How long something is waited for that has to come. A test that fails should say so, and not hang.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A stream that a test reads as it goes along: what it does in between is what the stream tells of. Dropping it is a
+/// reader that goes away. [`Harness::watch`](super::Harness::watch) opens one.
+#[derive(Debug)]
+pub struct WatchedStream(Result<Subscription, Option<Envelope>>);
+
+impl WatchedStream {
+    pub(super) fn new(opened: Result<Subscription, Envelope>) -> WatchedStream {
+        WatchedStream(opened.map_err(Some))
+    }
+
+    /// The next item, read as `T`.
+    ///
+    /// # Panics
+    ///
+    /// When the stream was refused or ends instead, when the item is not a `T`, or when nothing comes for half a minute.
+    pub async fn next<T: DeserializeOwned>(&mut self) -> T {
+        match self.event().await {
+            Event::Item(item) => match serde_json::from_slice(item.json()) {
+                Ok(item) => item,
+                Err(error) => panic!("the item is no `{}`: {error}", std::any::type_name::<T>()),
+            },
+            Event::Failed(envelope) => {
+                let code = envelope.code().unwrap_or("no code").to_owned();
+                panic!("the stream ended with {code}: {}", String::from_utf8_lossy(&envelope.into_bytes()))
+            }
+            Event::Completed(_) => panic!("the stream came to its good end, and an item was expected"),
+        }
+    }
+
+    /// The bad end that comes next, for `assert_failure!`: of the stream, or of the subscription itself.
+    ///
+    /// # Panics
+    ///
+    /// When an item or the good end comes instead, or nothing for half a minute.
+    pub async fn failed(mut self) -> CallAnswer {
+        match self.event().await {
+            Event::Failed(envelope) => CallAnswer(envelope),
+            Event::Item(item) => panic!("the stream goes on: {}", String::from_utf8_lossy(item.json())),
+            Event::Completed(_) => panic!("the stream came to its good end, and a failure was expected"),
+        }
+    }
+
+    async fn event(&mut self) -> Event {
+        let stream = match &mut self.0 {
+            Ok(stream) => stream,
+            Err(refused) => match refused.take() {
+                Some(envelope) => return Event::Failed(envelope),
+                None => panic!("the stream was refused, and nothing comes after that"),
+            },
+        };
+        match tokio::time::timeout(PATIENCE, stream.next()).await {
+            Ok(Some(event)) => event,
+            Ok(None) => panic!("the stream has ended, and nothing comes after that"),
+            Err(_) => panic!("nothing came for {} s", PATIENCE.as_secs()),
+        }
+    }
+}
