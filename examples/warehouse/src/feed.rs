@@ -39,11 +39,21 @@ pub(crate) async fn listen(pool: PgPool, mut listener: PgListener, changes: Send
             Err(error) => {
                 tracing::warn!(%error, "the changes of the stock cannot be read");
                 drop(changes.send(Change::Missed));
-                tokio::time::sleep(Duration::from_secs(1)).await;
-                if let Ok(again) = open(&pool).await {
-                    listener = again;
-                }
+                listener = reopened(&pool).await;
+                tracing::info!("the changes of the stock are read again");
+                // Who began to watch meanwhile has looked, and may have missed what came after that.
+                drop(changes.send(Change::Missed));
             }
+        }
+    }
+}
+
+/// A new connection, as soon as there is one.
+async fn reopened(pool: &PgPool) -> PgListener {
+    loop {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        if let Ok(listener) = open(pool).await {
+            return listener;
         }
     }
 }

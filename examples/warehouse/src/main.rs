@@ -2,15 +2,15 @@
 
 use std::{env, process::ExitCode};
 
-use warehouse::Store;
 use redress::SetupError;
+use warehouse::Store;
 
 fn main() -> ExitCode {
     redress::main!(async |_context| {
         let url = env::var("DATABASE_URL").unwrap_or_else(|_| "postgres://localhost/warehouse".to_owned());
-        let store = Store::open(&url)
-            .await
-            .map_err(|error| SetupError::new(error).hint("Set DATABASE_URL to a PostgreSQL database that can be opened."))?;
+        let store = Store::open(&url).await.map_err(|error| {
+            SetupError::new(error).hint("Set DATABASE_URL to a PostgreSQL database that can be opened.")
+        })?;
         Ok(warehouse::registry(store)?)
     })
 }

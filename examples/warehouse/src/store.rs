@@ -1,5 +1,7 @@
 //! Where the stock and the orders are kept.
 
+use std::time::Duration;
+
 use redress::{Fail, Outcome};
 use sqlx::{
     Error, PgConnection, PgPool, Row as _,
@@ -38,7 +40,8 @@ pub struct Store {
 impl Store {
     /// Opens the database at `url`, such as `postgres://localhost/warehouse`, makes what it lacks, and listens to it.
     pub async fn open(url: &str) -> Result<Store, Error> {
-        let pool = PgPoolOptions::new().max_connections(8).connect(url).await?;
+        // A caller waits no longer for a connection than an operation may take.
+        let pool = PgPoolOptions::new().max_connections(8).acquire_timeout(Duration::from_secs(4)).connect(url).await?;
         // Two that start at once would both make the tables; the lock is the transaction's.
         let mut making = pool.begin().await?;
         sqlx::query("SELECT pg_advisory_xact_lock(7717)").execute(&mut *making).await?;
@@ -102,7 +105,10 @@ impl Store {
     }
 
     pub(crate) async fn order(&self, reference: &str) -> Result<Option<i64>, Error> {
-        sqlx::query_scalar("SELECT id FROM orders WHERE reference = $1").bind(reference).fetch_optional(&self.pool).await
+        sqlx::query_scalar("SELECT id FROM orders WHERE reference = $1")
+            .bind(reference)
+            .fetch_optional(&self.pool)
+            .await
     }
 
     /// Places an order in one transaction, and gives its number. Whatever ends this early takes nothing.
@@ -114,13 +120,12 @@ impl Store {
             .bind(format!("{PATIENCE_MS}ms"))
             .execute(&mut *work)
             .await?;
-        let id: Option<i64> = sqlx::query_scalar(
-            "INSERT INTO orders (reference) VALUES ($1) ON CONFLICT DO NOTHING RETURNING id",
-        )
-        .bind(reference)
-        .fetch_optional(&mut *work)
-        .await
-        .map_err(locked)?;
+        let id: Option<i64> =
+            sqlx::query_scalar("INSERT INTO orders (reference) VALUES ($1) ON CONFLICT DO NOTHING RETURNING id")
+                .bind(reference)
+                .fetch_optional(&mut *work)
+                .await
+                .map_err(locked)?;
         let Some(id) = id else {
             return Err(PlaceFailure::ReferenceTaken { reference: reference.to_owned() }.into());
         };
@@ -137,12 +142,13 @@ impl Store {
 
 /// Takes one line of the order, in its transaction.
 async fn take(work: &mut PgConnection, id: i64, line: &Line) -> Outcome<(), PlaceFailure> {
-    let taken = sqlx::query("UPDATE items SET count = count - $2, version = version + 1 WHERE sku = $1 AND count >= $2")
-        .bind(&line.sku)
-        .bind(line.count)
-        .execute(&mut *work)
-        .await
-        .map_err(locked)?;
+    let taken =
+        sqlx::query("UPDATE items SET count = count - $2, version = version + 1 WHERE sku = $1 AND count >= $2")
+            .bind(&line.sku)
+            .bind(line.count)
+            .execute(&mut *work)
+            .await
+            .map_err(locked)?;
     if taken.rows_affected() == 0 {
         let item = item_by(work, &line.sku).await.map_err(Fail::widen)?;
         return Err(PlaceFailure::OutOfStock { sku: item.sku, left: item.count }.into());

@@ -2,13 +2,13 @@
 
 mod postgres;
 
-use warehouse::Store;
 use postgres::Postgres;
 use redress::{
     Caller,
     testing::{Canary, Contracts, Harness, assert_failure, assert_ok, assert_registered},
 };
 use serde_json::{Value, json};
+use warehouse::Store;
 
 /// A database of its own, and a clerk who may do everything in it.
 async fn clerk() -> (Postgres, Store, Harness) {
@@ -41,8 +41,14 @@ async fn every_declared_failure_is_produced() {
 
     let problem = assert_failure!(harness.call("stock.get", json!({"sku": "lmap"})).await, ITEM_NOT_FOUND);
     assert_eq!(problem.similar[0].value, "lamp");
-    assert_failure!(harness.call("stock.correct", json!({"sku": "sofa", "count": 1, "version": 1})).await, ITEM_NOT_FOUND);
-    assert_failure!(harness.call("stock.correct", json!({"sku": "lamp", "count": 1, "version": 7})).await, ITEM_CHANGED);
+    assert_failure!(
+        harness.call("stock.correct", json!({"sku": "sofa", "count": 1, "version": 1})).await,
+        ITEM_NOT_FOUND
+    );
+    assert_failure!(
+        harness.call("stock.correct", json!({"sku": "lamp", "count": 1, "version": 7})).await,
+        ITEM_CHANGED
+    );
 
     assert_failure!(harness.call("orders.place", order("a", "sofa", 1)).await, ITEM_NOT_FOUND);
     assert_failure!(harness.call("orders.place", order("a", "lamp", 6)).await, OUT_OF_STOCK);

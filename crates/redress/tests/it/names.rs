@@ -76,7 +76,10 @@ fn defined(line: &str) -> Option<&str> {
 fn types() -> BTreeMap<String, BTreeMap<String, Vec<PathBuf>>> {
     let mut crates = BTreeMap::new();
     let folders = fs::read_dir(workspace().join("crates")).unwrap().map(|entry| entry.unwrap().path());
-    for folder in folders.chain(["helpdesk", "warehouse"].map(|name| workspace().join("examples").join(name))).filter(|folder| folder.join("src").is_dir()) {
+    for folder in folders
+        .chain(["helpdesk", "warehouse"].map(|name| workspace().join("examples").join(name)))
+        .filter(|folder| folder.join("src").is_dir())
+    {
         let name = folder.file_name().unwrap().to_string_lossy().into_owned();
         let types: &mut BTreeMap<String, Vec<PathBuf>> = crates.entry(name).or_default();
         let mut files = Vec::new();
