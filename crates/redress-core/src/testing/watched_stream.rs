@@ -69,3 +69,59 @@ impl WatchedStream {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_util::{FutureExt as _, stream};
+    use redress_contract::{Access, OperationDeclaration};
+    use serde_json::json;
+
+    use super::*;
+    use crate::{Events, Operation, Registry, consent_grant, testing::Harness};
+
+    /// Counts to three, and then waits for ever.
+    fn harness() -> Harness {
+        let count = OperationDeclaration::subscription("numbers.count")
+            .with_summary("Count.")
+            .with_access(Access::anyone());
+        let count = Operation::dynamic(count).with_stream_handler(|_, _| async {
+            let numbers = stream::iter((1..=3).map(|number| Ok(json!(number))));
+            Ok(Events::new(numbers.chain(stream::pending())))
+        });
+        Harness::new(Registry::builder().add_all([count, consent_grant()]).build().unwrap())
+    }
+
+    /// What a panic says.
+    async fn says(failing: impl Future) -> String {
+        let panic = std::panic::AssertUnwindSafe(failing).catch_unwind().await.err().expect("it panics");
+        panic.downcast_ref::<String>().cloned().unwrap_or_default()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_without_an_end_is_read_item_by_item_and_not_waited_for_for_ever() {
+        let mut watch = harness().watch("numbers.count", json!({})).await;
+        for number in 1..=3 {
+            assert_eq!(watch.next::<u32>().await, number);
+        }
+        assert_eq!(says(watch.next::<u32>()).await, "nothing came for 30 s");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_comes_instead_is_told() {
+        let mut watch = harness().watch("numbers.count", json!({})).await;
+        assert!(says(watch.next::<String>()).await.starts_with("the item is no `alloc::string::String`"));
+        assert_eq!(says(watch.failed()).await, "the stream goes on: 2");
+        let mut refused = harness().watch("numbers.nowhere", json!({})).await;
+        assert!(says(refused.next::<u32>()).await.starts_with("the stream ended with NOT_FOUND"));
+        assert_eq!(says(refused.next::<u32>()).await, "the stream was refused, and nothing comes after that");
+        let unknown = harness().watch("numbers.nowhere", json!({})).await;
+        assert_eq!(unknown.failed().await.code(), Some("NOT_FOUND"));
+    }
+
+    #[test]
+    fn nobody_has_to_produce_the_failures_of_what_comes_with_redress() {
+        let harness = harness();
+        assert!(!consent_grant().declaration().failures().is_empty());
+        assert_eq!(harness.coverage().never_produced(harness.registry()), []);
+    }
+}
