@@ -94,7 +94,8 @@ mod tests {
     /// What a panic says.
     async fn says(failing: impl Future) -> String {
         let panic = std::panic::AssertUnwindSafe(failing).catch_unwind().await.err().expect("it panics");
-        panic.downcast_ref::<String>().cloned().unwrap_or_default()
+        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
     }
 
     #[tokio::test(start_paused = true)]
