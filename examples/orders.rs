@@ -304,7 +304,7 @@ impl IdentityProvider for Tokens {
 pub(crate) fn registry() -> Registry {
     let builder = Registry::builder().state(Shop::open()).identity(Tokens).deadline(Duration::from_secs(10));
     let builder = builder.add(find).add(get).add(quote).add(place).add(cancel).add(follow).add(consent_grant());
-    let builder = redress::serve::discovery().into_iter().fold(builder, |builder, operation| builder.add(operation));
+    let builder = builder.add_all(redress::serve::discovery());
     builder.build().expect("the declarations are sound")
 }
 

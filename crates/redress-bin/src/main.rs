@@ -21,7 +21,7 @@ fn registry(wanted: &BuiltIn) -> Result<Registry, NotServed> {
     let files = Files::with_options(&options).map_err(|error| NotServed::Root(Box::new(error)))?;
     let builder = Registry::builder().deadline(wanted.deadline);
     let builder = files.add_to(builder).add(consent_grant()).add(consent_list()).add(consent_revoke());
-    let builder = redress_serve::discovery().into_iter().fold(builder, |builder, operation| builder.add(operation));
+    let builder = builder.add_all(redress_serve::discovery());
     let builder = wanted.operations.iter().cloned().fold(builder, |builder, operation| builder.add(operation));
     Ok(builder.build()?)
 }

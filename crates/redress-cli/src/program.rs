@@ -47,7 +47,7 @@ pub fn main<Way>(operations: impl IntoProgram<Way>) -> ExitCode {
 /// use redress_cli::Program;
 /// use redress_core::Registry;
 ///
-/// let builder = redress_serve::discovery().into_iter().fold(Registry::builder(), |builder, operation| builder.add(operation));
+/// let builder = Registry::builder().add_all(redress_serve::discovery());
 /// let registry = builder.build().unwrap();
 /// let (mut out, mut err) = (Vec::new(), Vec::new());
 /// let code = Program::of(registry).named("mine").run(["mine", "ops"], &mut out, &mut err);

@@ -180,7 +180,7 @@ fn missing() -> contract::FailureDeclaration {
 
 /// Adds the operations whose inputs have types, and those that tell what is served.
 pub(crate) fn typed(builder: redress::Builder) -> redress::Builder {
-    let builder = redress::serve::discovery().into_iter().fold(builder, |builder, one| builder.add(one));
+    let builder = builder.add_all(redress::serve::discovery());
     builder.add(search).add(make)
 }
 

@@ -11,8 +11,12 @@ pub use store::Store;
 
 /// Every operation, over this store. What is forgotten here, `tests/contract.rs` names.
 pub fn registry(store: Store) -> Result<Registry, BuildError> {
-    // What agents and programs find out with: services.list, services.schema, errors.explain.
-    let found_out = redress::serve::discovery();
-    let builder = found_out.into_iter().fold(Registry::builder(), |builder, operation| builder.add(operation));
-    builder.state(store).add(tickets::open).add(tickets::get).add(tickets::search).build()
+    Registry::builder()
+        .state(store)
+        .add(tickets::open)
+        .add(tickets::get)
+        .add(tickets::search)
+        // What agents and programs find out with: services.list, services.schema, errors.explain.
+        .add_all(redress::serve::discovery())
+        .build()
 }

@@ -12,6 +12,7 @@ use crate::{
     config::{Span, moment::calendar},
     program::CommandEnd,
     terminal::{
+        indent,
         output::{BAD, NAME, SOFT, Stream, TYPED, Terminal, harmless},
         shell,
     },
@@ -98,8 +99,8 @@ impl OutcomeView {
             terminal.out().bytes(b"\n")?;
         } else if self.is_ok() {
             // The end of a stream has no result, and its items are there already.
-            if let Some(result) = self.json.get("result") {
-                terminal.out().line(format_args!("{result:#}"))?;
+            if let Some(output) = indent::output(&self.bytes) {
+                terminal.out().line(output)?;
             }
         } else {
             self.show_failure(terminal.err(), typing)?;

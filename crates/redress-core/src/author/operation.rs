@@ -57,6 +57,9 @@ pub struct Operation {
 /// The owner of what is registered with no other owner named.
 pub(crate) const THIS_SERVICE: &str = "this service";
 
+/// The owner of what comes with redress itself: discovery and consents.
+pub(crate) const REDRESS: &str = "redress";
+
 impl Operation {
     /// The operation of a declared function that answers once.
     pub fn once<D: Once>() -> Operation {

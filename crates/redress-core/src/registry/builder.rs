@@ -16,6 +16,7 @@ use super::{RegisteredOperation, Registry, RegistryInner, TextMap, check, rules}
 use crate::{
     Audit, Classifier, ConsentMemory, ConsentStore, ContentGuard, Extension, Guard, IdempotencyMemory,
     IdempotencyStore, IdentityProvider, IntoOperation, Limit, Observer, Operation, QuotaStore, Settings,
+    author::operation::REDRESS,
     call::ctx::AnyState,
     hooks::extension::{self, Loaded},
 };
@@ -113,6 +114,13 @@ impl Builder {
     #[expect(clippy::should_implement_trait, reason = "adding an operation is not arithmetic, and `add` is its word")]
     pub fn add<A>(mut self, operation: impl IntoOperation<A>) -> Builder {
         self.operations.push(operation.into_operation());
+        self
+    }
+
+    /// Adds several operations, such as `redress::serve::discovery()`.
+    #[must_use]
+    pub fn add_all<A>(mut self, operations: impl IntoIterator<Item = impl IntoOperation<A>>) -> Builder {
+        self.operations.extend(operations.into_iter().map(IntoOperation::into_operation));
         self
     }
 
@@ -281,7 +289,7 @@ impl Builder {
         }
         // A service that has taken the namespace for itself tells of its extensions in its own way.
         let is_taken = |operation: &Operation| {
-            operation.declaration.name().namespace() == "services" && operation.owner != "redress"
+            operation.declaration.name().namespace() == "services" && operation.owner != REDRESS
         };
         if !extensions.is_empty() && !self.operations.iter().any(is_taken) {
             self.operations.push(extension::introspection());

@@ -48,6 +48,9 @@ pub(crate) struct RegisteredOperation {
     pub(crate) authority: Arc<Caller>,
     /// The namespace of the extension that it belongs to, whose handlers write bare codes.
     extension: Option<String>,
+    /// Whether it comes with redress itself, and is tested there.
+    #[cfg(feature = "testing")]
+    pub(crate) of_redress: bool,
     /// Whether it is hidden while the service runs.
     pub(crate) hidden: AtomicBool,
     /// Who still calls it, where it is deprecated.
@@ -63,6 +66,8 @@ impl RegisteredOperation {
         guards: &[Arc<dyn Guard>],
         settings: &Settings,
     ) -> Result<RegisteredOperation, SchemaError> {
+        #[cfg(feature = "testing")]
+        let of_redress = operation.owner == crate::author::operation::REDRESS;
         let Operation { declaration, bound, typed, credentials, check, .. } = operation;
         let input = bound.shape(declaration.input().as_value().clone())?;
         let guards: Vec<_> = guards.iter().filter(|guard| guard.covers(&declaration)).cloned().collect();
@@ -89,6 +94,8 @@ impl RegisteredOperation {
             expected_output: AtomicUsize::new(0),
             typed,
             credentials,
+            #[cfg(feature = "testing")]
+            of_redress,
             hidden: AtomicBool::new(false),
             still_called: (declaration.deprecated().is_some() || !declaration.aliases().is_empty()).then(Box::default),
             guards,

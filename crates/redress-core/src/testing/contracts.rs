@@ -6,7 +6,7 @@ use redress_contract::{Access, Caller, ExampleEnding, Name, OperationDeclaration
 use redress_input::InputShape;
 use serde_json::{Map, Value, json};
 
-use super::{BrokenExample, Examples, ExamplesReport, Harness};
+use super::{BrokenExample, Examples, ExamplesReport, Harness, coverage::comes_with_redress};
 use crate::Request;
 
 /// Tries what every operation promises by its declaration alone, so that nobody has to write it for each: a valid call
@@ -15,7 +15,8 @@ use crate::Request;
 ///
 /// Valid calls are the declared examples, which [`Examples`] runs. Invalid ones are made from the schema: something that is
 /// no input at all, each required member left out, a member that nobody declared. Callers are made from the access:
-/// nobody, and whoever lacks one of the scopes.
+/// nobody, and whoever lacks one of the scopes. Operations that come with redress itself, such as `services.list`, are
+/// tested there, and need no example here.
 ///
 /// ```
 /// use redress_core::testing::{Contracts, Harness};
@@ -103,7 +104,9 @@ impl<'a> Contracts<'a> {
         let declared: Vec<OperationDeclaration> = harness.registry().contract().operations().to_vec();
         for operation in declared.iter().filter(|operation| operation.is_external()) {
             let ends_well = |example: &redress_contract::Example| matches!(example.ending, ExampleEnding::Output(_));
-            if !operation.examples().iter().any(ends_well) && !excused.iter().any(|name| *operation.name() == **name) {
+            let is_excused = excused.iter().any(|name| *operation.name() == **name)
+                || comes_with_redress(harness.registry(), operation.name());
+            if !operation.examples().iter().any(ends_well) && !is_excused {
                 report.without_example.push(operation.name().clone());
             }
             for (tried, caller, input, wanted) in trials(operation) {

@@ -10,7 +10,7 @@ use std::{
 };
 
 use parking_lot::{Mutex, MutexGuard};
-use redress_contract::{Code, Name};
+use redress_contract::{Code, Name, OperationDeclaration};
 use serde::{Deserialize, Serialize};
 
 use crate::{EndedCall, Observer, Registry};
@@ -116,14 +116,16 @@ impl Coverage {
     }
 
     /// The failures that operations of `registry` declare and that no call has produced: each is a guess until one does.
-    /// What the engine answers for every operation is not among them.
+    /// What the engine answers for every operation is not among them, nor what operations declare that come with redress
+    /// itself, such as `services.schema`.
     pub fn never_produced(&self, registry: &Registry) -> Vec<Covered> {
         Coverage::missing(&self.pairs(), registry)
     }
 
     /// The same for the pairs of a file, which [`read`](Coverage::read) gives, when more than one process has tested.
     pub fn missing(pairs: &[Covered], registry: &Registry) -> Vec<Covered> {
-        let declared = registry.contract().operations().iter().flat_map(|operation| {
+        let of_the_service = |operation: &&OperationDeclaration| !comes_with_redress(registry, operation.name());
+        let declared = registry.contract().operations().iter().filter(of_the_service).flat_map(|operation| {
             let codes = operation.failures().iter().map(|failure| failure.code().clone());
             codes.map(|code| Covered { operation: operation.name().clone(), code: Some(code) })
         });
@@ -176,6 +178,11 @@ impl Observer for Coverage {
         }
         records.pairs.insert(pair);
     }
+}
+
+/// Whether an operation comes with redress, where it is tested.
+pub(super) fn comes_with_redress(registry: &Registry, operation: &Name) -> bool {
+    registry.find(operation.as_str()).is_some_and(|entry| entry.of_redress)
 }
 
 /// Appends one whole line, under a lock that other processes respect as well.

@@ -6,7 +6,7 @@ use futures_util::StreamExt as _;
 use redress_contract::{Caller, Envelope};
 use serde::Serialize;
 
-use super::{CallAnswer, Collected, Coverage};
+use super::{CallAnswer, Collected, Coverage, WatchedStream};
 use crate::{Registry, Request, Subscription};
 
 /// Calls operations as a given caller, by the whole call path, the way a face does.
@@ -90,7 +90,16 @@ impl Harness {
         collected
     }
 
-    /// Subscribes to an operation, for a test that reads the stream itself.
+    /// Subscribes to an operation and reads the stream as the test goes along: for a stream that has no end of its own.
+    ///
+    /// # Panics
+    ///
+    /// When `input` cannot be written as JSON.
+    pub async fn watch(&self, name: &str, input: impl Serialize) -> WatchedStream {
+        WatchedStream::new(self.open(name, Request::new(json(&input))).await)
+    }
+
+    /// Subscribes to an operation with a request of the test's own, for a test that reads the events themselves.
     pub async fn open(&self, name: &str, request: Request<'_>) -> Result<Subscription, Envelope> {
         self.registry.subscribe(name, self.called_by(request)).await
     }

@@ -3,6 +3,7 @@
 //! | to… | use |
 //! |---|---|
 //! | call operations as a given caller | [`Harness`] |
+//! | read a stream to its end, or as the test goes along | [`Harness::subscribe`], [`Harness::watch`] |
 //! | call an operation's function as the ordinary function it is | [`ctx`], [`TestCtx`] |
 //! | say how a call must end, by code and never by text | [`assert_failure!`], [`assert_ok!`] |
 //! | prove that nothing leaks | [`Canary`] |
@@ -56,6 +57,7 @@ mod harness;
 mod needle;
 mod sources;
 mod test_ctx;
+mod watched_stream;
 
 pub use answer::{CallAnswer, Collected};
 pub use assert::{HasOutcome, expect_failure, expect_ok};
@@ -66,6 +68,7 @@ pub use examples::{BrokenExample, Examples, ExamplesReport};
 pub use harness::Harness;
 pub use sources::{Unregistered, expect_registered, unregistered};
 pub use test_ctx::{TestCtx, ctx};
+pub use watched_stream::WatchedStream;
 
 #[doc(inline)]
 pub use crate::__assert_failure as assert_failure;

@@ -22,7 +22,7 @@ async fn running() -> Running {
         .with_recovery(Recovery::ask_user("Ask whether it may run without a trace."));
     let wipe = contract::OperationDeclaration::mutation("disks.wipe").with_description("For good.");
     let wipe = one(wipe.with_access(Access::caller().consent()));
-    let builder = redress_serve::discovery().into_iter().fold(Registry::builder(), |builder, one| builder.add(one));
+    let builder = Registry::builder().add_all(redress_serve::discovery());
     let builder = builder.add(wipe).extension(Extension::new("trace", "1.0.0").add(run).code(unsupported), Value::Null);
     let registry = builder.start().await.unwrap();
     Running::of(registry, Canary::new(), Arc::default(), |_| {}, |_| {}).await

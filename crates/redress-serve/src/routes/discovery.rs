@@ -19,7 +19,7 @@ const MAX_OUTPUT: usize = 16 << 20;
 /// ```
 /// use redress_core::Registry;
 ///
-/// let builder = redress_serve::discovery().into_iter().fold(Registry::builder(), |builder, operation| builder.add(operation));
+/// let builder = Registry::builder().add_all(redress_serve::discovery());
 /// assert!(builder.build().unwrap().operation("services.list").is_some());
 /// ```
 pub fn discovery() -> [Operation; 3] {
@@ -197,13 +197,13 @@ mod tests {
 
     #[tokio::test]
     async fn every_example_is_what_really_happens() {
-        let builder = discovery().into_iter().fold(Registry::builder(), |builder, operation| builder.add(operation));
+        let builder = Registry::builder().add_all(discovery());
         Examples::of(Harness::new(builder.build().unwrap())).run().await.assert_hold();
     }
 
     #[tokio::test]
     async fn no_setting_takes_away_what_tells_how_to_call() {
-        let builder = discovery().into_iter().fold(Registry::builder(), |builder, operation| builder.add(operation));
+        let builder = Registry::builder().add_all(discovery());
         let harness = Harness::new(builder.max_output(16).build().unwrap());
         for (name, input) in [
             ("services.list", json!({})),

@@ -8,7 +8,7 @@ use std::{
 };
 
 /// Programs around the product. They are read on their own, so their names are held against themselves alone.
-const PROGRAMS: [&str; 4] = ["redress-bench", "redress-fuzz", "redress-soak", "helpdesk"];
+const PROGRAMS: [&str; 5] = ["redress-bench", "redress-fuzz", "redress-soak", "helpdesk", "warehouse"];
 
 /// Crates whose names are unique in themselves and not yet against the others: what connects to services is younger than
 /// the rest, and a name leaves this list with its crate.
@@ -76,7 +76,10 @@ fn defined(line: &str) -> Option<&str> {
 fn types() -> BTreeMap<String, BTreeMap<String, Vec<PathBuf>>> {
     let mut crates = BTreeMap::new();
     let folders = fs::read_dir(workspace().join("crates")).unwrap().map(|entry| entry.unwrap().path());
-    for folder in folders.chain([workspace().join("examples/helpdesk")]).filter(|folder| folder.join("src").is_dir()) {
+    for folder in folders
+        .chain(["helpdesk", "warehouse"].map(|name| workspace().join("examples").join(name)))
+        .filter(|folder| folder.join("src").is_dir())
+    {
         let name = folder.file_name().unwrap().to_string_lossy().into_owned();
         let types: &mut BTreeMap<String, Vec<PathBuf>> = crates.entry(name).or_default();
         let mut files = Vec::new();

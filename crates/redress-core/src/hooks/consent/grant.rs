@@ -6,7 +6,7 @@ use redress_contract::{self as contract, Effect, FailureDeclaration, Kind, Recov
 use serde_json::{Value, json};
 
 use super::{Consent, ConsentScope, base, broken, caller_property, not_kept, not_yours, whose};
-use crate::{Ctx, DynamicFailure, Failure as _, Operation, Outcome};
+use crate::{Ctx, DynamicFailure, Failure as _, Operation, Outcome, author::operation::REDRESS};
 
 /// For how long a consent holds where the person does not say.
 const MINUTES: u64 = 60;
@@ -41,7 +41,7 @@ const MINUTES: u64 = 60;
 /// # });
 /// ```
 pub fn consent_grant() -> Operation {
-    Operation::dynamic(declaration()).with_owner("redress").with_handler(grant)
+    Operation::dynamic(declaration()).with_owner(REDRESS).with_handler(grant)
 }
 
 fn declaration() -> contract::OperationDeclaration {

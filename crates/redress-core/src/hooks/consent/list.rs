@@ -4,7 +4,7 @@ use redress_contract as contract;
 use serde_json::{Value, json};
 
 use super::{ADMIN, base, broken, caller_property, not_kept, not_yours, whose};
-use crate::{Ctx, DynamicFailure, Operation, Outcome, rfc3339};
+use crate::{Ctx, DynamicFailure, Operation, Outcome, author::operation::REDRESS, rfc3339};
 
 /// `consent.list`: the consents of the caller that still hold; with the scope `consent:admin`
 /// those of anybody. It is for persons, as [`consent_grant`](super::consent_grant) is.
@@ -21,7 +21,7 @@ use crate::{Ctx, DynamicFailure, Operation, Outcome, rfc3339};
 /// # });
 /// ```
 pub fn consent_list() -> Operation {
-    Operation::dynamic(declaration()).with_owner("redress").with_handler(list)
+    Operation::dynamic(declaration()).with_owner(REDRESS).with_handler(list)
 }
 
 fn declaration() -> contract::OperationDeclaration {

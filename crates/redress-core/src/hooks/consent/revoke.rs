@@ -4,7 +4,7 @@ use redress_contract::{self as contract, Effect, FailureDeclaration, Kind, Recov
 use serde_json::{Value, json};
 
 use super::{ConsentScope, base, broken, caller_property, not_kept, not_yours, whose};
-use crate::{Ctx, DynamicFailure, Operation, Outcome};
+use crate::{Ctx, DynamicFailure, Operation, Outcome, author::operation::REDRESS};
 
 /// `consent.revoke`: takes a consent of the caller back; with the scope `consent:admin` that of
 /// anybody. It takes back what it names and nothing else: one for `disk.*` is not taken back by
@@ -22,7 +22,7 @@ use crate::{Ctx, DynamicFailure, Operation, Outcome};
 /// # });
 /// ```
 pub fn consent_revoke() -> Operation {
-    Operation::dynamic(declaration()).with_owner("redress").with_handler(revoke)
+    Operation::dynamic(declaration()).with_owner(REDRESS).with_handler(revoke)
 }
 
 fn declaration() -> contract::OperationDeclaration {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Extension, TearDown, check::configured};
-use crate::{Ctx, DynamicFailure, Operation, Outcome, registry::rules};
+use crate::{Ctx, DynamicFailure, Operation, Outcome, author::operation::REDRESS, registry::rules};
 
 /// One extension that is loaded, as `services.extensions` tells it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -132,7 +132,7 @@ pub(crate) fn introspection() -> Operation {
             "properties": {"extensions": {"type": "array", "items": extension}},
             "required": ["extensions"],
         }));
-    Operation::dynamic(declaration).with_owner("redress").with_handler(run)
+    Operation::dynamic(declaration).with_owner(REDRESS).with_handler(run)
 }
 
 async fn run(ctx: Ctx, _: Value) -> Outcome<Value, DynamicFailure> {

@@ -76,6 +76,8 @@ fn sources() -> Vec<String> {
         "examples",
         "examples/helpdesk/src",
         "examples/helpdesk/tests",
+        "examples/warehouse/src",
+        "examples/warehouse/tests",
     ] {
         sources.extend(files(folder, "rs"));
     }
