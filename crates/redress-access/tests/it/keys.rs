@@ -2,6 +2,7 @@
 
 use std::{fs, path::Path};
 
+use futures_util::FutureExt as _;
 use redress_access::{AccessError, AccessOptions, Algorithm, Authenticator, JwtOptions, KeySource};
 use redress_core::{IdentityError, IdentityProvider as _, Secret, contract::Caller};
 use serde_json::json;
@@ -43,6 +44,17 @@ async fn a_key_that_a_token_names_is_tried_before_those_that_have_no_name() {
     let access = open(KeySource::JwksFile(set), &[]).unwrap();
     let token = key.token(key.algorithms[0], &signing::claims());
     assert_eq!(identify(&access, token).await.as_deref(), Ok("ada"));
+}
+
+/// A stranger may send as many made-up tokens as it likes, and no worker is kept by any.
+#[tokio::test]
+async fn a_signature_is_checked_off_the_workers() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = Key::p384("one");
+    let access = open(KeySource::KeyFile(written(folder.path(), &key.public)), &[]).unwrap();
+    let made_up = Secret::new(Key::p384("stranger").token(key.algorithms[0], &signing::claims()));
+    assert!(access.identify(&made_up).now_or_never().is_none(), "it was checked where it was asked");
+    assert_eq!(access.identify(&made_up).await, Err(IdentityError::Invalid));
 }
 
 #[tokio::test]
