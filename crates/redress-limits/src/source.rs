@@ -118,7 +118,11 @@ impl LimitSource {
 
     fn fits(&self, operation: &str, caller: Option<&Caller>) -> bool {
         let operation_fits = || self.operations.iter().any(|pattern| pattern.fits(operation));
-        let caller_fits = || self.callers.contains(caller.map_or(ANONYMOUS, Caller::id));
+        // Whose id is the word itself is known, and no stranger.
+        let caller_fits = || match caller.map(Caller::id) {
+            None => self.callers.contains(ANONYMOUS),
+            Some(id) => id != ANONYMOUS && self.callers.contains(id),
+        };
         (self.operations.is_empty() || operation_fits()) && (self.callers.is_empty() || caller_fits())
     }
 
@@ -201,6 +205,7 @@ mod tests {
             chosen(&options(), &write, None),
             Chosen { rate: Some(2), places: Some((3, 64)), together: Some((2, 8)) }
         );
+        assert_eq!(chosen(&options(), &write, Some("anonymous")), chosen(&options(), &write, Some("ben")), "is known");
     }
 
     #[test]

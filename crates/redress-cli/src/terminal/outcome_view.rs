@@ -253,12 +253,14 @@ impl Typing<'_> {
     fn call(&self, operation: &str, input: &Value) -> String {
         let json = shell::json(input);
         let operation = harmless(operation);
-        let mut words = vec![self.program, "call", &operation];
-        if !input.is_null() {
-            words.push(&json);
+        let named = [operation.as_str()].into_iter().chain((!input.is_null()).then_some(json.as_str()));
+        let flags = self.flags.iter().map(String::as_str);
+        let call = [self.program, "call"].into_iter();
+        // A service may give its operations any name, and none of them is to be taken for an option.
+        if operation.starts_with('-') {
+            return shell::line(call.chain(flags).chain(["--"]).chain(named));
         }
-        words.extend(self.flags.iter().map(String::as_str));
-        shell::line(words)
+        shell::line(call.chain(named).chain(flags))
     }
 }
 
@@ -289,6 +291,14 @@ mod tests {
         let typing = Typing { program: "redress", flags: &[], operation: "a.b", input: b"{}", here };
         answer.show(&mut terminal, typing).unwrap();
         String::from_utf8(err).unwrap()
+    }
+
+    #[test]
+    fn no_name_of_an_operation_is_an_option() {
+        let flags = ["--server".to_owned(), "http://h".to_owned()];
+        let typing = Typing { program: "redress", flags: &flags, operation: "a.b", input: b"{}", here: false };
+        assert_eq!(typing.call("a.b", &Value::Null), "redress call a.b --server http://h");
+        assert_eq!(typing.call("--help", &serde_json::json!({})), "redress call --server http://h -- --help '{}'");
     }
 
     #[test]

@@ -84,6 +84,12 @@ impl Registry {
         Contract::new(self.open_to(caller).map(|operation| self.disclose(operation, caller)))
     }
 
+    /// The same, of the operations alone that declare `code`.
+    pub fn disclosed_with(&self, code: &str, caller: Option<&Caller>) -> Contract {
+        let with_code = self.open_to(caller).filter(|operation| operation.failure(code).is_some());
+        Contract::new(with_code.map(|operation| self.disclose(operation, caller)))
+    }
+
     /// The operation of this name or alias, or behind the tool of this name, as far as `caller` is told of it; nothing
     /// where it does not exist for them.
     pub fn disclosed_operation(&self, name: &str, caller: Option<&Caller>) -> Option<OperationDeclaration> {

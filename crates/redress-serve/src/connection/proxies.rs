@@ -17,6 +17,7 @@ const PROTO: &str = "x-forwarded-proto";
 /// add anything of the kind, and no other word of theirs is believed.
 pub(crate) fn is_added(name: &str) -> bool {
     name.starts_with("x-forwarded")
+        || name.starts_with("tailscale-")
         || matches!(
             name,
             "x-real-ip"
@@ -38,6 +39,12 @@ pub(crate) fn is_added(name: &str) -> bool {
                 | "max-forwards"
                 | "fastly-client-ip"
                 | "fly-client-ip"
+                | "client-ip"
+                | "do-connecting-ip"
+                | "x-nf-client-connection-ip"
+                | "x-vercel-forwarded-for"
+                | "x-amz-cf-id"
+                | "cloudfront-viewer-address"
         )
 }
 

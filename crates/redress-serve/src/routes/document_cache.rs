@@ -26,6 +26,9 @@ use crate::request::{
 /// seen by few, they are made anew once others have pushed it out.
 const MAX_SETS: usize = 8;
 
+/// How many bytes of pages about codes are kept for one set of operations; the newest is kept whatever it has.
+const MAX_PAGES: usize = 8 * 1024 * 1024;
+
 /// The documents, kept for each set of operations that a caller was shown of late.
 #[derive(Debug, Default)]
 pub(crate) struct DocumentCache {
@@ -61,9 +64,25 @@ struct CachedDocument {
     openapi: OnceLock<TaggedDocument>,
     openrpc: OnceLock<TaggedDocument>,
     contract: OnceLock<TaggedDocument>,
+    /// The pages about codes, by the code and by whether they are for people; the one that was made last is the last.
+    pages: Mutex<Vec<((String, bool), TaggedDocument)>>,
 }
 
 impl CachedDocument {
+    fn page(&self, code: &str, html: bool) -> Option<TaggedDocument> {
+        let pages = self.pages.lock();
+        let (_, page) = pages.iter().find(|((known, kind), _)| known == code && *kind == html)?;
+        Some(page.clone())
+    }
+
+    fn keep_page(&self, code: String, html: bool, page: TaggedDocument) {
+        let mut pages = self.pages.lock();
+        pages.push(((code, html), page));
+        while pages.len() > 1 && pages.iter().map(|(_, page)| page.bytes().len()).sum::<usize>() > MAX_PAGES {
+            pages.remove(0);
+        }
+    }
+
     fn of(&self, document: ServedDocument) -> &OnceLock<TaggedDocument> {
         match document {
             ServedDocument::OpenApi => &self.openapi,
@@ -153,6 +172,32 @@ impl FacesInner {
             let kept = shared.documents.kept(DocumentKey::by(&shared.registry, caller));
             let make = || shared.make(document, &shared.registry.disclosed_to(caller));
             kept.of(document).get_or_init(make).clone()
+        })
+        .await
+    }
+
+    /// The page about a code, or about all of them, for this caller; nothing where there is none. It is no call, so that no rate
+    /// holds how often it is asked for, and so it is made once.
+    pub(crate) async fn page_of(
+        self: &Arc<FacesInner>,
+        code: &str,
+        html: bool,
+        caller: Option<Arc<Caller>>,
+    ) -> Option<TaggedDocument> {
+        let kept = self.documents.kept(DocumentKey::by(&self.registry, caller.as_deref()));
+        if let Some(page) = kept.page(code, html) {
+            return Some(page);
+        }
+        let (shared, code) = (Arc::clone(self), code.to_owned());
+        offload(move || {
+            let caller = caller.as_deref();
+            let kept = shared.documents.kept(DocumentKey::by(&shared.registry, caller));
+            if let Some(page) = kept.page(&code, html) {
+                return Some(page);
+            }
+            let page = super::errors::made(&shared.registry, caller, &code, html)?;
+            kept.keep_page(code, html, page.clone());
+            Some(page)
         })
         .await
     }

@@ -3,7 +3,7 @@
 use axum::response::Response;
 use bytes::Bytes;
 use redress_contract::{Caller, EngineCode};
-use redress_core::{Refusal, Registry, offload::offload};
+use redress_core::{Refusal, Registry};
 use redress_wire::pages;
 
 use crate::request::{etag::TaggedDocument, response, service::Exchange};
@@ -16,10 +16,8 @@ pub(crate) async fn errors(exchange: Exchange) -> Response {
     };
     let code = exchange.parts.uri.path().strip_prefix("/errors/").unwrap_or_default();
     let html = exchange.meta.html;
-    // A page is made of every operation that the caller may call.
     let page = || {
-        let (registry, caller, code) = (exchange.shared.registry.clone(), caller.clone(), code.to_owned());
-        let made = offload(move || made(&registry, caller.as_deref(), &code, html));
+        let made = exchange.shared.page_of(code, html, caller.clone());
         async { made.await.unwrap_or_else(|| TaggedDocument::new(Bytes::new())) }
     };
     let page = match exchange.made(caller.as_deref(), page).await {
@@ -35,9 +33,9 @@ pub(crate) async fn errors(exchange: Exchange) -> Response {
     if html { super::home::confined(page) } else { page }
 }
 
-/// The page of a code; with none, that of all.
-fn made(registry: &Registry, caller: Option<&Caller>, code: &str, as_html: bool) -> Option<TaggedDocument> {
-    let open = registry.disclosed_to(caller);
+/// The page of a code; with none, that of all. It is made of every operation that declares it and that the caller may call.
+pub(super) fn made(registry: &Registry, caller: Option<&Caller>, code: &str, as_html: bool) -> Option<TaggedDocument> {
+    let open = if code.is_empty() { registry.disclosed_to(caller) } else { registry.disclosed_with(code, caller) };
     // A code that no operation declares at all belongs to an extension as a whole.
     let extra = registry.disclosed_code(code, caller);
     let page = match (code, as_html) {
