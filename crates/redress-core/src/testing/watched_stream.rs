@@ -81,9 +81,8 @@ mod tests {
 
     /// Counts to three, and then waits for ever.
     fn harness() -> Harness {
-        let count = OperationDeclaration::subscription("numbers.count")
-            .with_summary("Count.")
-            .with_access(Access::anyone());
+        let count =
+            OperationDeclaration::subscription("numbers.count").with_summary("Count.").with_access(Access::anyone());
         let count = Operation::dynamic(count).with_stream_handler(|_, _| async {
             let numbers = stream::iter((1..=3).map(|number| Ok(json!(number))));
             Ok(Events::new(numbers.chain(stream::pending())))
