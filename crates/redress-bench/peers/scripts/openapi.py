@@ -3,10 +3,10 @@
 import json
 import sys
 
-import httpx
+import httpx2
 from fastmcp import FastMCP
 
 with open(sys.argv[1], "rb") as file:
     document = json.load(file)
-mcp = FastMCP.from_openapi(document, client=httpx.AsyncClient(base_url="http://127.0.0.1:9"))
+mcp = FastMCP.from_openapi(document, client=httpx2.AsyncClient(base_url="http://127.0.0.1:9"))
 mcp.run(transport="stdio", show_banner=False, log_level="ERROR")
