@@ -6,9 +6,12 @@ use std::io;
 use serde_json::{Value, json};
 
 pub(crate) use crate::error_rows::CliError;
-use crate::terminal::{
-    output::{BAD, SOFT, TYPED, Terminal, harmless},
-    shell,
+use crate::{
+    config::secrets_outside_root::MustNot,
+    terminal::{
+        output::{BAD, SOFT, TYPED, Terminal, harmless},
+        shell,
+    },
 };
 
 pub(crate) fn at(line: &Option<usize>) -> String {
@@ -62,9 +65,15 @@ impl CliError {
         {
             return format!("Write `{near}`, which is near, or take the line out.");
         }
-        if let CliError::RootNotApart { held, .. } = self {
+        if let CliError::RootNotApart { held, must_not, .. } = self {
+            let without_writing = match must_not {
+                MustNot::Read => "",
+                MustNot::Change => ", or serve it without `--write` and `serve.write`, so that nobody changes anything",
+            };
             return format!(
-                "Serve a folder beside it, with `serve.root` or `--root`, or move {held} out of the folder."
+                "Make a folder for the files alone and serve that, with `--root FOLDER` or `serve.root`; or move {} out of \
+                 this one{without_writing}.",
+                held.join(", ")
             );
         }
         self.code().hint().to_owned()

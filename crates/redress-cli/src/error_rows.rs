@@ -5,7 +5,10 @@ use std::{fmt, io};
 
 use redress_core::BuildError;
 
-use crate::error::{at, before, quoted, reason};
+use crate::{
+    config::secrets_outside_root::MustNot,
+    error::{at, before, quoted, reason},
+};
 
 macro_rules! cli_errors {
     ($(#[$of_error:meta])+ CliError; $(
@@ -192,9 +195,9 @@ cli_errors! {
         hint "Give a folder that exists and may be read.";
 
     /// The folder of the file operations holds what says who may call.
-    ROOT_NOT_APART, RootNotApart { place: Option<String>, root: String, held: String, must_not: &'static str }
-        says("{}the folder {root} holds {held}, which callers must not {must_not}", before(place))
-        hint "Serve a folder beside it, with `serve.root` or `--root`, or move what it holds out of the folder.";
+    ROOT_NOT_APART, RootNotApart { place: Option<String>, root: String, held: Vec<String>, must_not: MustNot }
+        says("{}the folder {root} holds {}, which callers must not {}", before(place), held.join(", "), must_not.as_str())
+        hint "Make a folder for the files alone and serve that, with `--root FOLDER` or `serve.root`.";
 
     /// There is no page of this name.
     PAGE_UNKNOWN, PageUnknown { wanted: String, similar: Vec<String> }

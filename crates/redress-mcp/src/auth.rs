@@ -30,6 +30,17 @@ pub(crate) enum Challenge<'a> {
     Scopes(&'a str),
 }
 
+/// What to do where no token tells who asks. A model cannot send one: its client does, with every request.
+pub(crate) fn sign_in(authorization_servers: &[String]) -> &'static str {
+    if authorization_servers.is_empty() {
+        "Ask the user for a token and put it into the settings of the client: it has to send a valid one with every \
+         request, as `Authorization: Bearer TOKEN`."
+    } else {
+        "Ask the user to sign in where `WWW-Authenticate` leads: the client has to send a valid token with every request, \
+         as `Authorization: Bearer TOKEN`."
+    }
+}
+
 impl Metadata {
     pub(crate) fn new(name: &str, authorization_servers: Vec<String>, registry: &Registry) -> Metadata {
         // Clients ask for the scopes that are named here, and an agent is not to have those of a person.

@@ -146,10 +146,17 @@ fn a_folder_in_which_an_agent_could_write_itself_a_token_is_not_served() {
     for words in [["serve", "redress.toml", "--write", "--json"].as_slice(), &["mcp", "redress.toml", "--write"]] {
         let refused = place.run(words);
         assert_eq!(refused.code, 2, "{}", refused.seen());
-        assert!(refused.seen().contains("redress.toml, which callers must not change"), "{}", refused.seen());
-        assert!(refused.seen().contains("ROOT_NOT_APART") && refused.seen().contains("`--root`"), "{}", refused.seen());
+        let said = refused.seen();
+        // All that is in the way, and every way out of it.
+        assert!(said.contains("ROOT_NOT_APART") && said.contains("redress.toml, state, which callers must not change"));
+        for way in ["`--root FOLDER`", "move redress.toml, state out of this one", "without `--write`"] {
+            assert!(said.contains(way), "{way}: {said}");
+        }
     }
     Served::start(&mut place.command(&["serve", "redress.toml", "--json", "--log-level", "off"])).stop();
+    let words = ["serve", "redress.toml", "--write", "--root", "files", "--json", "--log-level", "off"];
+    std::fs::create_dir(place.path().join("files")).unwrap();
+    Served::start(&mut place.command(&words)).stop();
     // Its own folder is refused too, wherever the configuration is.
     std::fs::create_dir(place.path().join("served")).unwrap();
     let words = ["serve", "redress.toml", "--write", "--root", "served", "--state", "served/state", "--json"];

@@ -13,15 +13,14 @@ use crate::{
 /// Refuses a folder that holds tokens, keys, the configuration, the state or the access log, where others than `local` may
 /// call, or where files can be changed.
 pub(crate) fn check(settings: &ServeSettings) -> Result<(), CliError> {
-    let (access, must_not) = match (&settings.access, settings.write) {
-        (Some(access), _) => (access.clone(), "read"),
+    let (mut access, must_not) = match (&settings.access, settings.write) {
+        (Some(access), _) => (access.clone(), MustNot::Read),
         // Who is `local` may be the agent of a person, and could make itself a token by which it consents for that person.
-        (None, true) => (AccessTable::default(), "change"),
+        (None, true) => (AccessTable::default(), MustNot::Change),
         // To read is what a program of the same user can do anyway.
         (None, false) => return Ok(()),
     };
     let Ok(root) = settings.root.canonicalize() else { return Ok(()) };
-    let mut access = access;
     let tls = settings.tls.iter().flat_map(|tls| [tls.key.clone(), tls.certificate.clone()]);
     let state = match &settings.state {
         WhereState::Memory => None,
@@ -35,15 +34,41 @@ pub(crate) fn check(settings: &ServeSettings) -> Result<(), CliError> {
     let told = log.chain(settings.telemetry.headers_file.clone());
     let access = access.paths().map(|path| path.clone());
     let secrets = settings.upstreams.iter().flat_map(|upstream| upstream.private()).cloned();
-    let mut private = configuration.into_iter().chain(access).chain(tls).chain(state).chain(told).chain(secrets);
-    match private.find(|path| is_inside(path, &root)) {
-        None => Ok(()),
-        Some(path) => Err(CliError::RootNotApart {
-            place: settings.document.as_ref().map(|document| document.place("serve.root")),
-            root: settings.root.display().to_string(),
-            held: path.display().to_string(),
-            must_not,
-        }),
+    let private = configuration.into_iter().chain(access).chain(tls).chain(state).chain(told).chain(secrets);
+    // All of them at once, or whoever moves one out of the folder is told of the next.
+    let mut held: Vec<String> = Vec::new();
+    for path in private.filter(|path| is_inside(path, &root)) {
+        let path = path.display().to_string();
+        if !held.contains(&path) {
+            held.push(path);
+        }
+    }
+    if held.is_empty() {
+        return Ok(());
+    }
+    Err(CliError::RootNotApart {
+        place: settings.document.as_ref().map(|document| document.place("serve.root")),
+        root: settings.root.display().to_string(),
+        held,
+        must_not,
+    })
+}
+
+/// What callers must not do with what the folder holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MustNot {
+    /// Others than `local` call, and would read it.
+    Read,
+    /// Only `local` calls, and could change it.
+    Change,
+}
+
+impl MustNot {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            MustNot::Read => "read",
+            MustNot::Change => "change",
+        }
     }
 }
 

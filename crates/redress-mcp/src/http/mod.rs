@@ -29,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Mcp, Metadata, RequestContext,
-    auth::Challenge,
+    auth::{self, Challenge},
     client_channel::ClientChannel,
     mcp::McpInner,
     owner::Owner,
@@ -352,9 +352,10 @@ impl HttpFace {
     /// Refuses a whole request because of its token. The data of the error is what a call would have ended with.
     fn unidentified(&self, parts: &Parts, why: Unidentified, context: &RequestContext) -> Response<Body> {
         let valid = "the request needs a token that is valid";
+        let sign_in = auth::sign_in(&self.options.authorization_servers);
         let (refusal, error, says, challenge) = match why {
             Unidentified::NoToken => {
-                let refusal = Refusal::new(EngineCode::AuthRequired);
+                let refusal = Refusal::new(EngineCode::AuthRequired).with_hint(sign_in);
                 (refusal, ProtocolError::InvalidRequest, valid, Some(Challenge::Missing))
             }
             // No other token would help, so none is asked for.
@@ -362,7 +363,8 @@ impl HttpFace {
                 (Refusal::unidentified(error), ProtocolError::Internal, "who calls cannot be told now", None)
             }
             Unidentified::Token(error) => {
-                (Refusal::unidentified(error), ProtocolError::InvalidRequest, valid, Some(Challenge::Invalid))
+                let refusal = Refusal::unidentified(error).with_hint(sign_in);
+                (refusal, ProtocolError::InvalidRequest, valid, Some(Challenge::Invalid))
             }
         };
         let envelope = self.inner.registry.refuse(refusal, context.request(b""));

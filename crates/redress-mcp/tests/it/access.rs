@@ -54,6 +54,10 @@ async fn without_a_valid_token_the_whole_request_is_refused_and_told_where_to_ge
     let bad = running.send(list, &[("authorization", "Bearer eve")]).await;
     assert_eq!(bad.status, 401);
     assert!(bad.header("www-authenticate").contains(r#"error="invalid_token""#));
+    for refused in [none, bad] {
+        let hint = refused.json()["error"]["data"]["hint"].as_str().unwrap().to_owned();
+        assert!(hint.contains("sign in where `WWW-Authenticate` leads") && hint.contains("every request"), "{hint}");
+    }
 
     for url in [metadata.clone(), metadata.trim_end_matches("/mcp").to_owned()] {
         let text = running.client.get(url).send().await.unwrap().text().await.unwrap();

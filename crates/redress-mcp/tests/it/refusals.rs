@@ -288,6 +288,8 @@ async fn a_token_that_is_missing_or_tells_nobody_and_one_of_which_nobody_can_tel
         let stranger = running.send(body.clone(), headers).await;
         heard.assert_refused(&stranger, (401, -32600, "AUTH_REQUIRED"));
         assert!(stranger.header("www-authenticate").starts_with("Bearer "), "{stranger:?}");
+        let hint = stranger.json()["error"]["data"]["hint"].clone();
+        assert!(hint.as_str().unwrap().starts_with("Ask the user for a token and put it into the settings"), "{hint}");
     }
     assert_eq!(*faults.0.lock().unwrap(), []);
     // Nothing is wrong with the token, and so no other is asked for.

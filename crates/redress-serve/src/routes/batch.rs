@@ -35,15 +35,18 @@ pub(crate) enum BatchCalls {
     Streamed(Body),
 }
 
-/// Runs all `calls` at once, and gives what each of them answered, in their order, as one array.
+/// Makes the call of each of `members` at once, by its number, and gives what each of them answered, in their order, as one
+/// array.
 ///
-/// Most calls are done when they are first polled, so each is polled once where it stands, in the place that the one
-/// before it has left; only what has to wait keeps a place. What is answered is written as soon as everything before it
-/// is: a batch holds no more than the budget of its connection and what may be charged ahead, whatever its calls answer.
+/// Most calls are done when they are first polled, so each is made and polled once where it stands, in the place that the
+/// one before it has left; only what has to wait keeps a place. A call is large, and not moved about before that. What is
+/// answered is written as soon as everything before it is: a batch holds no more than the budget of its connection and
+/// what may be charged ahead, whatever its calls answer.
 ///
 /// `id` is what its client calls the whole, for the log.
-pub(crate) async fn together<F>(
-    calls: impl ExactSizeIterator<Item = F>,
+pub(crate) async fn together<M, F>(
+    members: impl ExactSizeIterator<Item = M>,
+    call: impl Fn(usize, M) -> F,
     order: Arc<BatchOrder>,
     id: Option<Box<str>>,
 ) -> BatchCalls
@@ -51,7 +54,7 @@ where
     F: Future<Output = BatchAnswer> + Send + 'static,
 {
     let mut running = RunningBatch {
-        answers: VecDeque::with_capacity(calls.len()),
+        answers: VecDeque::with_capacity(members.len()),
         waiting: FuturesUnordered::new(),
         order,
         first: 0,
@@ -60,13 +63,13 @@ where
         turn: CoopBudget::begin(),
     };
     let mut free: Option<ReusableBoxFuture<'static, BatchAnswer>> = None;
-    for (place, call) in calls.enumerate() {
+    for (place, member) in members.enumerate() {
         let mut slot = match free.take() {
             Some(mut slot) => {
-                slot.set(call);
+                slot.set(call(place, member));
                 slot
             }
-            None => ReusableBoxFuture::new(call),
+            None => ReusableBoxFuture::new(call(place, member)),
         };
         match std::future::poll_fn(|cx| Poll::Ready(slot.poll(cx))).await {
             Poll::Ready(answer) => {
@@ -266,7 +269,7 @@ mod tests {
     async fn calls_that_wait_for_each_other_all_end_and_keep_their_order() {
         for length in [0, ONE_PIECE / 4] {
             let (barrier, polled) = (Arc::new(Barrier::new(5)), Arc::new(AtomicUsize::new(0)));
-            let calls = (0..10).map(|number| {
+            let call = |number: usize, ()| {
                 let (barrier, polled) = (Arc::clone(&barrier), Arc::clone(&polled));
                 async move {
                     polled.fetch_add(1, Ordering::Relaxed);
@@ -275,13 +278,13 @@ mod tests {
                     }
                     if number == 7 { None } else { answer(number, length) }
                 }
-            });
-            let (whole, answers) = json(together(calls, Arc::default(), None).await).await;
+            };
+            let (whole, answers) = json(together([(); 10].into_iter(), call, Arc::default(), None).await).await;
             let numbers: Vec<&str> = answers.iter().map(|answer| answer.trim_end_matches('x')).collect();
             assert_eq!(numbers, ["0", "1", "2", "3", "4", "5", "6", "8", "9"]);
             assert_eq!((whole, polled.load(Ordering::Relaxed)), (length == 0, 10));
         }
-        let none = together((0..3).map(|_: u8| async move { None }), Arc::default(), None).await;
+        let none = together([(); 3].into_iter(), |_, ()| async move { None }, Arc::default(), None).await;
         assert_eq!(json(none).await, (true, Vec::new()));
     }
 
@@ -295,12 +298,12 @@ mod tests {
                 tokio::task::yield_now().await;
             }
         }));
-        let calls = (0..50).map(|number| async move {
+        let call = |number, ()| async move {
             let since = std::time::Instant::now();
             while since.elapsed() < std::time::Duration::from_millis(1) {}
             answer(number, 0)
-        });
-        let (whole, answers) = json(together(calls, Arc::default(), None).await).await;
+        };
+        let (whole, answers) = json(together([(); 50].into_iter(), call, Arc::default(), None).await).await;
         assert_eq!((whole, answers.len()), (true, 50));
         assert!(turns.load(Ordering::Relaxed) >= 10, "{turns:?}");
         drop(other);
@@ -309,7 +312,7 @@ mod tests {
     #[tokio::test]
     async fn a_reader_that_leaves_ends_the_calls_that_run() {
         let held = Arc::new(());
-        let calls = (0..3).map(|number| {
+        let call = |number, ()| {
             let held = Arc::clone(&held);
             async move {
                 if number > 0 {
@@ -318,8 +321,9 @@ mod tests {
                 drop(held);
                 answer(number, ONE_PIECE)
             }
-        });
-        let BatchCalls::Streamed(body) = together(calls, Arc::default(), None).await else { panic!("it is large") };
+        };
+        let together = together([(); 3].into_iter(), call, Arc::default(), None).await;
+        let BatchCalls::Streamed(body) = together else { panic!("it is large") };
         assert_eq!(Arc::strong_count(&held), 3);
         drop(body);
         while Arc::strong_count(&held) > 1 {
@@ -329,8 +333,8 @@ mod tests {
 
     #[tokio::test]
     async fn an_array_that_has_ended_stays_ended_however_often_it_is_asked() {
-        let calls = (0..3).map(|number| async move { answer(number, ONE_PIECE) });
-        let streamed = together(calls, Arc::default(), None).await;
+        let call = |number, ()| async move { answer(number, ONE_PIECE) };
+        let streamed = together([(); 3].into_iter(), call, Arc::default(), None).await;
         let BatchCalls::Streamed(mut body) = streamed else { panic!("it is large") };
         while let Some(frame) = body.frame().await {
             assert!(frame.is_ok());
@@ -343,14 +347,14 @@ mod tests {
 
     #[tokio::test]
     async fn an_array_whose_task_is_gone_breaks_off_and_does_not_look_whole() {
-        let calls = (0..3).map(|number| async move {
+        let call = |number, ()| async move {
             if number == 2 {
                 tokio::task::yield_now().await;
                 std::panic::resume_unwind(Box::new("nobody foresaw this"));
             }
             answer(number, ONE_PIECE)
-        });
-        let streamed = together(calls, Arc::default(), None).await;
+        };
+        let streamed = together([(); 3].into_iter(), call, Arc::default(), None).await;
         let BatchCalls::Streamed(mut body) = streamed else { panic!("it is large") };
         let mut frames = Vec::new();
         while let Some(frame) = body.frame().await {

@@ -82,15 +82,15 @@ pub(crate) async fn batch(exchange: Exchange, body: Body) -> Response {
     let (id, named) = (exchange.meta.own_id(), exchange.meta.request_id.clone());
     let order = Arc::new(BatchOrder::default());
     let batch = Arc::new(BatchContext::new(exchange, body, &order));
-    let calls = members.into_iter().enumerate().map(|(place, member)| Arc::clone(&batch).call(place, member));
-    response::with_id(answered(together(calls, order, named).await), id)
+    let call = |number, member| Arc::clone(&batch).call(number, member);
+    response::with_id(answered(together(members.into_iter(), call, order, named).await), id)
 }
 
 /// What the calls of a batch share.
 pub(super) struct BatchContext {
     pub(super) exchange: Exchange,
     pub(super) order: Arc<BatchOrder>,
-    _body: CollectedBody<Arc<BodyBudget>>,
+    pub(super) body: CollectedBody<Arc<BodyBudget>>,
 }
 
 impl BatchContext {
@@ -100,7 +100,7 @@ impl BatchContext {
         order: &Arc<BatchOrder>,
     ) -> BatchContext {
         exchange.meta.account = Some(exchange.line.account_of_many.clone());
-        BatchContext { exchange, order: Arc::clone(order), _body: body }
+        BatchContext { exchange, order: Arc::clone(order), body }
     }
 
     async fn call(self: Arc<BatchContext>, place: usize, member: Bytes) -> BatchAnswer {

@@ -1,6 +1,6 @@
 //! `/rpc`: JSON-RPC 2.0.
 
-use std::{future::poll_fn, pin::pin, sync::Arc};
+use std::{borrow::Cow, future::poll_fn, ops::Range, pin::pin, sync::Arc};
 
 use axum::{body::Body, http::StatusCode, response::Response};
 use bytes::Bytes;
@@ -35,12 +35,12 @@ pub(crate) async fn rpc(exchange: Exchange, body: Body) -> Response {
     match jsonrpc::read(&body, exchange.shared.max_batch) {
         Ok(RpcMessage::Single(member)) => single(&exchange, member).await,
         Ok(RpcMessage::Batch(members)) => {
-            let members: Vec<Owned> = members.iter().map(|member| Owned::of(&body, member)).collect();
+            let members: Vec<MemberAt> = members.iter().map(|member| MemberAt::of(&body, member)).collect();
             let (id, named) = (exchange.meta.own_id(), exchange.meta.request_id.clone());
             let order = Arc::new(BatchOrder::default());
             let batch = Arc::new(BatchContext::new(exchange, body, &order));
-            let calls = members.into_iter().enumerate().map(|(place, member)| Arc::clone(&batch).member(place, member));
-            response::with_id(answered(together(calls, order, named).await), id)
+            let call = |number, member| Arc::clone(&batch).member(number, member);
+            response::with_id(answered(together(members.into_iter(), call, order, named).await), id)
         }
         Err(unreadable) => {
             let refusal = match unreadable {
@@ -86,43 +86,69 @@ async fn single(exchange: &Exchange, member: Member<'_>) -> Response {
     }
 }
 
-/// A member of a batch on its own feet, its parts those of the body that it came in.
-enum Owned {
-    Invalid(Bytes),
-    Call { id: Option<Bytes>, method: Box<str>, params: Bytes },
+/// A member of a batch by where its parts stand in the body, which the batch holds: a batch has many.
+enum MemberAt {
+    Invalid(IdAt),
+    Call { id: Option<IdAt>, method: MethodAt, params: Range<usize> },
 }
 
-impl Owned {
-    fn of(body: &Bytes, member: &Member<'_>) -> Owned {
-        let part = |part: &[u8]| if part.is_empty() { Bytes::new() } else { body.slice_ref(part) };
-        // The id of what has none that can be read is not a part of the body.
-        let id = |id: Id<'_>| match id == Id::NULL {
-            true => Bytes::from_static(Id::NULL.as_json().as_bytes()),
-            false => part(id.as_json().as_bytes()),
-        };
+/// Where an id is written; nowhere, where there is none that can be read.
+type IdAt = Option<Range<usize>>;
+
+/// The name of a method.
+enum MethodAt {
+    /// As it is written.
+    Written(Range<usize>),
+    /// Without the escapes that it is written with.
+    Unescaped(Box<str>),
+}
+
+impl MemberAt {
+    fn of(body: &[u8], member: &Member<'_>) -> MemberAt {
+        let id = |id: Id<'_>| (id != Id::NULL).then(|| place(body, id.as_json().as_bytes()));
         match member {
-            Member::Invalid(invalid) => Owned::Invalid(id(*invalid)),
-            Member::Call(call) => {
-                Owned::Call { id: call.id.map(id), method: (&*call.method).into(), params: part(call.params) }
-            }
+            Member::Invalid(invalid) => MemberAt::Invalid(id(*invalid)),
+            Member::Call(call) => MemberAt::Call {
+                id: call.id.map(id),
+                method: match &call.method {
+                    Cow::Borrowed(method) => MethodAt::Written(place(body, method.as_bytes())),
+                    Cow::Owned(method) => MethodAt::Unescaped(method.as_str().into()),
+                },
+                params: place(body, call.params),
+            },
         }
     }
 }
 
+/// Where a part of the body stands in it.
+fn place(body: &[u8], part: &[u8]) -> Range<usize> {
+    let start = part.as_ptr().addr().wrapping_sub(body.as_ptr().addr());
+    // What is empty may stand anywhere.
+    if part.is_empty() || start > body.len() { 0..0 } else { start..start + part.len() }
+}
+
 impl BatchContext {
-    async fn member(self: Arc<BatchContext>, place: usize, member: Owned) -> BatchAnswer {
+    async fn member(self: Arc<BatchContext>, number: usize, member: MemberAt) -> BatchAnswer {
         let Exchange { shared, meta, .. } = &self.exchange;
+        let part = |place: &Range<usize>| self.body.get(place.clone()).unwrap_or_default();
+        let text = |place: &Range<usize>| std::str::from_utf8(part(place)).unwrap_or_default();
+        let id = |place: &IdAt| place.as_ref().map_or(Some(Id::NULL), |place| Id::read(text(place)));
         let request =
-            |input| -> Request<'_> { meta.member(shared, &self.order, place, input).with_face(Face::JsonRpc) };
+            |input| -> Request<'_> { meta.member(shared, &self.order, number, input).with_face(Face::JsonRpc) };
         let id = match &member {
-            Owned::Invalid(id) => Some(id),
-            Owned::Call { id, .. } => id.as_ref(),
+            MemberAt::Invalid(at) => id(at),
+            MemberAt::Call { id: at, .. } => at.as_ref().and_then(id),
         };
-        let id = id.and_then(|id| Id::read(std::str::from_utf8(id).ok()?));
         let mut called = pin!(async {
             let mut envelope = match &member {
-                Owned::Invalid(_) => shared.registry.refuse(Refusal::new(EngineCode::InvalidRequest), request(b"")),
-                Owned::Call { method, params, .. } => shared.registry.call(method, request(params)).await,
+                MemberAt::Invalid(_) => shared.registry.refuse(Refusal::new(EngineCode::InvalidRequest), request(b"")),
+                MemberAt::Call { method, params, .. } => {
+                    let method = match method {
+                        MethodAt::Written(place) => text(place),
+                        MethodAt::Unescaped(method) => method,
+                    };
+                    shared.registry.call(method, request(part(params))).await
+                }
             };
             let id = id?;
             log_id(id, &envelope);
@@ -130,7 +156,7 @@ impl BatchContext {
             Some((written(id, envelope).await, reservation))
         });
         poll_fn(|cx| poll_contained(called.as_mut(), cx)).await.unwrap_or_else(|payload| {
-            let lost = self.lost(place, &*payload);
+            let lost = self.lost(number, &*payload);
             let mut out = Vec::new();
             jsonrpc::write_answer(id?, &lost, &mut out);
             Some((out, None))

@@ -300,6 +300,23 @@ mod tests {
     }
 
     #[test]
+    fn two_definitions_of_one_name_stay_two() {
+        let of =
+            |kind: &str, to: &str| json!({"type": "object", "properties": {"v": {"type": kind}, "next": {"$ref": to}}});
+        let schema = json!({
+            "$defs": {"N": of("string", "#/$defs/N")},
+            "definitions": {"N": of("integer", "#/definitions/N")},
+            "properties": {"a": {"$ref": "#/$defs/N"}, "b": {"$ref": "#/definitions/N"}},
+        });
+        let plain = plain(&schema);
+        let leads = |member: &str| {
+            let reference = plain["properties"][member]["properties"]["next"]["$ref"].as_str().unwrap();
+            plain.pointer(reference.trim_start_matches('#')).unwrap()["properties"]["v"]["type"].clone()
+        };
+        assert_eq!((leads("a"), leads("b")), (json!("string"), json!("integer")), "{plain}");
+    }
+
+    #[test]
     fn shared_types_cannot_grow_a_schema_without_end() {
         let mut definitions = Map::new();
         for level in 0..40 {

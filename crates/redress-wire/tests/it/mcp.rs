@@ -1,11 +1,11 @@
 //! Contracts as tools, and outcomes as results.
 
-use redress_contract::{OperationDeclaration, Shape};
+use redress_contract::{OperationDeclaration, Origin, Shape};
 use redress_wire::mcp::{
     CacheScope, Caching, Capabilities, EnvelopeUse, Era, ListKind, ListPages, OutputForm, OutputSchema, ServerInfo,
     Tool, cost, discover_result, initialize_result, instructions,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::service::contract;
 
@@ -48,6 +48,24 @@ fn a_tool_is_named_and_described_as_its_operation_is() {
         let told = tool["_meta"]["dev.redress/failures"].as_array().map_or(0, Vec::len);
         assert_eq!(told, operation.failures().len() + usize::from(consent));
     });
+}
+
+#[test]
+fn the_hints_of_a_tool_come_from_its_shape_and_where_it_runs() {
+    let hints = |operation: OperationDeclaration| -> Value {
+        let tool = Tool::of(&operation, OutputForm::default());
+        serde_json::from_slice::<Value>(tool.text(Era::Modern).json()).unwrap()["annotations"].take()
+    };
+    let query = || OperationDeclaration::query("orders.find").with_summary("Find.");
+    assert_eq!(hints(query()), json!({"readOnlyHint": true, "idempotentHint": true}));
+    let mutation = json!({"readOnlyHint": false, "destructiveHint": true, "idempotentHint": false});
+    assert_eq!(hints(OperationDeclaration::mutation("orders.place").with_summary("Place.")), mutation);
+    for (origin, elsewhere) in
+        [(Origin::Local, false), (Origin::Extension, false), (Origin::Openapi, true), (Origin::Mcp, true)]
+    {
+        let told = hints(query().with_origin(origin));
+        assert_eq!(told.get("openWorldHint"), elsewhere.then_some(&json!(true)), "{told}");
+    }
 }
 
 #[test]

@@ -227,10 +227,13 @@ async fn a_next_action_of_a_call_site_that_grants_is_left_out() {
         let failed = failed.with_next_action("consent.grant", &json!({"operation": "disk.wipe"}), "agree");
         Err(failed.with_next_action("disk.tempt", &json!({}), "again"))
     });
-    let harness = built(Registry::builder().add(wipe()).add(tempting).add(consent_grant())).as_caller(agent());
-    let problem = assert_failure!(harness.call("disk.tempt", json!({})).await, NOT_NOW);
-    let next: Vec<&str> = problem.next_actions.iter().map(|action| action.operation.as_str()).collect();
-    assert_eq!(next, ["disk.tempt"]);
+    let harness = built(Registry::builder().add(wipe()).add(tempting).add(consent_grant()));
+    // Not even to who could grant: what a program does by itself with a person's token is not that person's doing.
+    for caller in [agent(), person()] {
+        let problem = assert_failure!(harness.as_caller(caller).call("disk.tempt", json!({})).await, NOT_NOW);
+        let next: Vec<&str> = problem.next_actions.iter().map(|action| action.operation.as_str()).collect();
+        assert_eq!(next, ["disk.tempt"]);
+    }
 }
 
 #[tokio::test]

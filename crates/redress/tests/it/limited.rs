@@ -20,6 +20,7 @@ use redress::{
 };
 use serde_json::{Value, json};
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use crate::service::{failure, mutation, query, registry};
 
@@ -78,6 +79,8 @@ impl Drop for Through {
 pub(crate) struct Count {
     spent: Arc<AtomicU64>,
     slow: Option<Duration>,
+    /// What it calls off once it has counted.
+    calls_off: Option<CancellationToken>,
 }
 
 impl Count {
@@ -120,6 +123,9 @@ impl QuotaHold for Count {
             if let Some(slow) = self.slow {
                 tokio::time::sleep(slow).await;
             }
+            if let Some(call) = &self.calls_off {
+                call.cancel();
+            }
             Ok(vec![left])
         })
     }
@@ -127,6 +133,18 @@ impl QuotaHold for Count {
     fn spend(self: Box<Self>) {
         self.spent.fetch_add(1, Ordering::SeqCst);
     }
+}
+
+#[tokio::test]
+async fn a_call_that_is_called_off_between_its_count_and_its_handler_counts_for_nothing() {
+    let token = CancellationToken::new();
+    let count = Count { calls_off: Some(token.clone()), ..Count::default() };
+    let read = Operation::dynamic(query("tickets.read")).with_handler(|_, _: Value| async { Ok(Value::Null) });
+    let registry = registry(Registry::builder().add(read).limit(count.clone()).quotas(count.clone()));
+    let request = || Request::default().with_caller(Caller::new("ada"));
+    let ended = registry.call("tickets.read", request().with_cancellation(token)).await;
+    assert_eq!((ended.code(), count.spent()), (Some("CANCELLED"), 0));
+    assert_eq!((registry.call("tickets.read", request()).await.code(), count.spent()), (None, 1));
 }
 
 fn completed(gate: &Gate) -> (Registry, Arc<AtomicUsize>) {

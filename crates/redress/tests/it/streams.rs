@@ -290,7 +290,8 @@ async fn each_call_inside_a_stream_has_a_deadline_of_its_own() {
     let harness =
         asking(Operation::dynamic(price).with_handler(|_, _| std::future::pending()), Duration::from_secs(40));
     let since = tokio::time::Instant::now();
-    let last = open(&harness).await.next().await;
+    let mut stream = open(&harness).await;
+    let last = tokio::time::timeout(Duration::from_secs(600), stream.next()).await.expect("the call ends");
     let Some(Event::Failed(envelope)) = last else { panic!("{last:?}") };
     assert_eq!(envelope.code(), Some("TIMEOUT"));
     assert_eq!(since.elapsed().as_secs(), 42);
@@ -352,6 +353,7 @@ async fn a_stream_that_does_not_open_within_its_deadline_times_out() {
     let watch = Operation::dynamic(watch)
         .with_stream_handler(|_, _| std::future::pending::<Outcome<Events<Value, DynamicFailure>, DynamicFailure>>());
     let harness = built(Registry::builder().add(watch));
-    let envelope = harness.open("feed.watch", Request::new(b"{}")).await.unwrap_err();
-    assert_eq!(envelope.code(), Some("TIMEOUT"));
+    let opening = harness.open("feed.watch", Request::new(b"{}"));
+    let opening = tokio::time::timeout(Duration::from_secs(60), opening).await.expect("nobody waits for it for ever");
+    assert_eq!(opening.unwrap_err().code(), Some("TIMEOUT"));
 }

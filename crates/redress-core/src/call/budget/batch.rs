@@ -30,6 +30,8 @@ struct EndedCalls {
     first: usize,
     /// Those behind it that have.
     later: BTreeSet<usize>,
+    /// Whether a call waits for its turn: most batches have none.
+    awaited: bool,
 }
 
 /// The place of a call in its batch.
@@ -52,8 +54,11 @@ impl BatchOrder {
             ended.later.remove(&next);
             ended.first += 1;
         }
+        let awaited = std::mem::take(&mut ended.awaited);
         drop(ended);
-        self.moved.notify_waiters();
+        if awaited {
+            self.moved.notify_waiters();
+        }
     }
 }
 
@@ -71,8 +76,12 @@ impl BatchSlot {
         loop {
             let mut moved = pin!(self.order.moved.notified());
             moved.as_mut().enable();
-            if self.is_first() {
-                return;
+            {
+                let mut ended = self.order.ended.lock();
+                if ended.first >= self.number {
+                    return;
+                }
+                ended.awaited = true;
             }
             moved.await;
         }

@@ -18,7 +18,7 @@ mod tables;
 use std::{borrow::Cow, error::Error, fmt, sync::LazyLock};
 
 use redress_contract::{EngineCode, Kind, Problem};
-use regex::{RegexSet, RegexSetBuilder};
+use regex::bytes::{RegexSet, RegexSetBuilder};
 
 use self::{by_type::TypeRow, tables::TextRow};
 pub(crate) use self::{
@@ -293,7 +293,7 @@ impl Classifier {
         let mut text = String::new();
         let first = chain(error).filter_map(|cause| {
             chain::write_text(cause, &mut text);
-            self.set.matches(&text).iter().next()
+            self.set.matches(text.as_bytes()).iter().next()
         });
         let row = self.texts.get(first.min()?)?;
         Some(Classification::of_kind(row.kind, row.name.clone()))

@@ -3,7 +3,8 @@
 //!
 //! They are written without word bounds and case; both are added where they are compiled.
 //! Small differences of spelling (`status_code: 404`, `doesn’t`) are part of a row; a phrase
-//! of another meaning is not.
+//! of another meaning is not. What stands between two words of a phrase is counted in bytes: forty
+//! characters of any script would take megabytes once they are compiled.
 
 use std::borrow::Cow;
 
@@ -84,18 +85,22 @@ const COMMON: [PatternLine; 10] = [
     (
         "text-unauthorized",
         concat!(
-            r"unauthori[sz]ed|unauthenticated|not authori[sz]ed|not\b.{0,40}\blogged\b.{0,40}\bin",
-            r"|(?:invalid|expired)\b.{0,40}\btoken|token (?:(?:is|has) )?(?:invalid|expired)"
+            r"unauthori[sz]ed|unauthenticated|not authori[sz]ed|not(?-u:\b.{0,40}\b)logged(?-u:\b.{0,40}\b)in",
+            r"|(?:invalid|expired)(?-u:\b.{0,40}\b)token|token (?:(?:is|has) )?(?:invalid|expired)"
         ),
         Kind::Unauthorized,
     ),
-    ("text-forbidden", r"permissions?|forbidden|access\b.{0,40}\bdenied|not\b.{0,40}\ballowed", Kind::Forbidden),
+    (
+        "text-forbidden",
+        r"permissions?|forbidden|access(?-u:\b.{0,40}\b)denied|not(?-u:\b.{0,40}\b)allowed",
+        Kind::Forbidden,
+    ),
     ("text-not-found", r"not[\s_-]?found|no such|does(?:n['’]t| not) exist|could(?:n['’]t| not) find", Kind::NotFound),
     (
         "text-invalid",
         concat!(
             r"invalid|validation|malformed|bad request|wrong format",
-            r"|missing\b.{0,40}\b(?:required|param(?:eter)?s?|fields?|inputs?|values?|arg(?:ument)?s?)"
+            r"|missing(?-u:\b.{0,40}\b)(?:required|param(?:eter)?s?|fields?|inputs?|values?|arg(?:ument)?s?)"
         ),
         Kind::Validation,
     ),
