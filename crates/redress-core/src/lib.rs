@@ -14,6 +14,7 @@ mod path;
 mod printable;
 mod registry;
 mod rfc3339;
+mod search;
 mod similar;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -72,5 +73,6 @@ pub use printable::{is_unprintable, printable};
 pub use registry::settings::Settings;
 pub use registry::{BuildError, Builder, Registry, Shown};
 pub use rfc3339::rfc3339;
+pub use search::OperationIndex;
 pub use upstream_failure::UpstreamFailure;
 pub use warm_up::warm_up;
