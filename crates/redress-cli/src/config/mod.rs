@@ -55,6 +55,8 @@ pub(crate) use tools::{EnvelopeSetting, McpTable, OutputSchemaSetting};
 pub(crate) use units::{ByteSize, QuotasSetting, RateSetting, Span, When};
 #[cfg(feature = "gateway")]
 pub(crate) use upstream::{CredentialTable, FailsWhenTable, SecretTable};
+#[cfg(feature = "gateway")]
+pub(crate) use upstream::is_address;
 pub(crate) use upstream::{UpstreamTable, is_prefix};
 
 /// What `redress serve` reads. Every value is optional, and a flag or an environment
