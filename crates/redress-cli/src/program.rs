@@ -379,6 +379,15 @@ impl Setup {
 
     /// The operations, bound as `settings` say where they are the built-in ones.
     pub(crate) fn registry(&self, settings: &ServeSettings) -> Result<Registry, CliError> {
+        self.registry_of(settings, self.upstream_operations(settings)?)
+    }
+
+    /// The same, with these operations of other services.
+    pub(crate) fn registry_of(
+        &self,
+        settings: &ServeSettings,
+        operations: Vec<Operation>,
+    ) -> Result<Registry, CliError> {
         let make = match &self.program.source {
             OperationSource::Registry(registry) => return Ok(registry.clone()),
             OperationSource::Opening(opening) => {
@@ -388,12 +397,8 @@ impl Setup {
             OperationSource::BuiltIn(make) => make,
         };
         secrets_outside_root::check(settings)?;
-        let built_in = BuiltIn {
-            root: settings.root.clone(),
-            write: settings.write,
-            deadline: settings.deadline,
-            operations: self.upstream_operations(settings)?,
-        };
+        let built_in =
+            BuiltIn { root: settings.root.clone(), write: settings.write, deadline: settings.deadline, operations };
         make(&built_in).map_err(|unserved| match unserved {
             NotServed::Registry(error) => CliError::RegistryInvalid(error),
             NotServed::Root(error) => {
@@ -438,10 +443,16 @@ impl Setup {
         Ok(settings)
     }
 
+    /// The services behind the gateway, which only the built-in operations have beside them.
+    #[cfg(feature = "gateway")]
+    pub(crate) fn gateway(&self, settings: &ServeSettings) -> Result<crate::gateway::Gateway, CliError> {
+        crate::gateway::Gateway::open(settings)
+    }
+
     /// The operations of other services.
     fn upstream_operations(&self, settings: &ServeSettings) -> Result<Vec<Operation>, CliError> {
         #[cfg(feature = "gateway")]
-        return Ok(crate::gateway::open(settings)?.iter().flat_map(|upstream| upstream.operations()).collect());
+        return Ok(self.gateway(settings)?.operations());
         #[cfg(not(feature = "gateway"))]
         match settings.upstreams.first() {
             None => Ok(Vec::new()),

@@ -12,11 +12,14 @@ use std::{
     time::Duration,
 };
 
+use parking_lot::Mutex;
 use redress_access::CheckedFiles;
 use redress_core::Registry;
 use redress_serve::{Faces, ServerHandle, systemd};
 use tokio::task::block_in_place;
 
+#[cfg(feature = "gateway")]
+use crate::gateway::{ChangedDocuments, DocumentDifference, DocumentWatch, Gateway};
 use crate::{
     arguments,
     commands::serve,
@@ -37,8 +40,12 @@ pub(crate) struct Reloading {
     pub(crate) setup: Arc<Setup>,
     pub(crate) args: arguments::ServeArgs,
     pub(crate) settings: ServeSettings,
-    /// The operations, with nothing around them.
-    pub(crate) base: Registry,
+    /// The operations, with nothing around them: others when a document has changed.
+    pub(crate) base: Arc<Mutex<Registry>>,
+    #[cfg(feature = "gateway")]
+    pub(crate) gateway: Gateway,
+    #[cfg(feature = "gateway")]
+    pub(crate) documents: DocumentWatch,
     pub(crate) parts: ServiceLayers,
     pub(crate) server: ServerHandle,
     pub(crate) reloads: Arc<Reloads>,
@@ -65,13 +72,14 @@ impl Reloading {
             let by_signal = tokio::time::timeout(LOOK_EVERY, asked.next()).await.is_ok();
             let now = block_in_place(|| self.content());
             let seen = now.as_ref().and_then(|now| now.as_deref().ok());
-            if !looks.take(seen, by_signal) {
-                continue;
+            if looks.take(seen, by_signal) {
+                if by_signal {
+                    block_in_place(|| self.parts.reopen());
+                }
+                self.reload(now).await;
             }
-            if by_signal {
-                block_in_place(|| self.parts.reopen());
-            }
-            self.reload(now).await;
+            #[cfg(feature = "gateway")]
+            self.look_at_documents(by_signal).await;
         }
     }
 
@@ -107,8 +115,8 @@ impl Reloading {
             let settings = self.setup.settings_of(&self.args, self.document(content)?)?;
             self.unchanged(&settings)?;
             // The operations stay, and are made once more to hear whether they could be made.
-            self.setup.registry(&settings)?;
-            let parts = self.parts.changed(&settings, &self.base)?;
+            self.made_again(&settings)?;
+            let parts = self.parts.changed(&settings, &self.base.lock())?;
             Ok::<_, CliError>((settings, parts))
         })?;
         if let Some(access) = parts.new_access(&self.parts)
@@ -116,9 +124,55 @@ impl Reloading {
         {
             tracing::warn!(%error, "the keys of the issuer are fetched when a token needs them");
         }
-        let registry = parts.around(&self.base, &settings);
+        let registry = parts.around(&self.base.lock(), &settings);
         let faces = serve::faces(&self.setup, &settings, &parts, &registry)?;
         Ok(CheckedConfig { settings, parts, reading, faces })
+    }
+
+    #[cfg(feature = "gateway")]
+    fn made_again(&self, settings: &ServeSettings) -> Result<Registry, CliError> {
+        self.setup.registry_of(settings, self.gateway.operations())
+    }
+
+    #[cfg(not(feature = "gateway"))]
+    fn made_again(&self, settings: &ServeSettings) -> Result<Registry, CliError> {
+        self.setup.registry(settings)
+    }
+
+    /// Takes documents of services that have changed: checked whole and taken whole, or refused.
+    #[cfg(feature = "gateway")]
+    async fn look_at_documents(&mut self, at_once: bool) {
+        let changed = self.documents.look(at_once).await;
+        match block_in_place(|| self.take_documents(changed)) {
+            Ok(false) => {}
+            Ok(true) => {
+                self.reloads.taken.fetch_add(1, Relaxed);
+            }
+            Err(trouble) => {
+                self.reloads.refused.fetch_add(1, Relaxed);
+                let code = trouble.code().as_str();
+                tracing::error!(code, cause = %trouble, "a new document was refused, and the old one holds");
+            }
+        }
+    }
+
+    #[cfg(feature = "gateway")]
+    fn take_documents(&mut self, changed: ChangedDocuments) -> Result<bool, CliError> {
+        let Some((gateway, differences)) = self.gateway.renewed(changed)? else { return Ok(false) };
+        let base = self.setup.registry_of(&self.settings, gateway.operations())?;
+        let (parts, reading) = self.parts.changed(&self.settings, &base)?;
+        let registry = parts.around(&base, &self.settings);
+        let faces = serve::faces(&self.setup, &self.settings, &parts, &registry)?;
+        // From here on nothing is refused. Calls that run keep what they began with.
+        parts.take(reading);
+        parts.metrics.follow(base.contract());
+        parts.upstreams.set(gateway.upstreams());
+        self.server.replace(faces);
+        gateway.keep();
+        self.documents = DocumentWatch::of(&gateway);
+        (self.parts, self.gateway, *self.base.lock()) = (parts, gateway, base);
+        differences.iter().for_each(DocumentDifference::log);
+        Ok(true)
     }
 
     /// The configuration that was looked at: it is not read a second time, since it may be another one by then.

@@ -14,6 +14,7 @@ mod path;
 mod printable;
 mod registry;
 mod rfc3339;
+mod search;
 mod similar;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -73,5 +74,6 @@ pub use registry::rules::RULES;
 pub use registry::settings::Settings;
 pub use registry::{BuildError, Builder, Registry, Shown};
 pub use rfc3339::rfc3339;
+pub use search::OperationIndex;
 pub use upstream_failure::UpstreamFailure;
 pub use warm_up::warm_up;

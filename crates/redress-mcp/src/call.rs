@@ -193,7 +193,7 @@ impl McpInner {
         let visible = self.catalogue.visible(context.caller());
         let refusal = Refusal::new(EngineCode::NotFound)
             .expecting("/params/name", "the name of a tool that tools/list shows")
-            .with_similar(visible.index().near(name))
+            .with_similar(visible.near(name))
             .with_hint("Call one of the tools that tools/list shows.");
         let envelope = self.registry.refuse(refusal, context.request(b""));
         let says = envelope.problem().map(unknown_tool).unwrap_or_default();

@@ -7,12 +7,12 @@ use std::{
 
 use parking_lot::Mutex;
 use redress_contract::{Caller, Disclosure, Name, OperationDeclaration, Reach};
-use redress_core::{Registry, Shown};
+use redress_core::{OperationIndex, Registry, Shown};
 use redress_wire::mcp::{
     self, Caching, Cost, Era, ListKind, ListPages, OutputForm, ServerInfo, SharedFailures, Spoken, Tool, ToolReader,
 };
 
-use crate::{McpError, McpOptions, arguments::Tidy, discovery, search::Index};
+use crate::{McpError, McpOptions, arguments::Tidy, discovery, near};
 
 /// How many sets of visible tools are kept ready. There may be as many as there are sets of
 /// scopes; past this, lists are made anew.
@@ -63,7 +63,7 @@ pub(crate) struct Visible {
     settings: CatalogueOptions,
     legacy: OnceLock<ListPages>,
     modern: OnceLock<ListPages>,
-    index: OnceLock<Index>,
+    index: OnceLock<OperationIndex>,
     instructions: OnceLock<String>,
 }
 
@@ -289,8 +289,15 @@ impl Visible {
         })
     }
 
-    /// What can be searched for.
-    pub(crate) fn index(&self) -> &Index {
-        self.index.get_or_init(|| Index::of(self.entries().map(|entry| &entry.declaration)))
+    /// The tools that fit a question, the best first, in [`entries`](Visible::entries)' places. The first question reads
+    /// all declarations, so it is asked on a thread for large work.
+    pub(crate) fn search(&self, question: &str) -> Vec<usize> {
+        let index = self.index.get_or_init(|| OperationIndex::of(self.entries().map(|entry| &entry.declaration)));
+        index.search(question).into_iter().map(|(place, _)| place).collect()
+    }
+
+    /// The names nearest to a wrong one, the nearest first.
+    pub(crate) fn near(&self, name: &str) -> Vec<String> {
+        near::near(name, self.entries().map(|entry| entry.tool.name()))
     }
 }

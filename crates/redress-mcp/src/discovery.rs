@@ -1,10 +1,13 @@
 //! Four tools in the place of very many: find one, look at it, call it, call several.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use redress_contract::{EngineCode, OperationDeclaration, Shape};
-use redress_core::{Refusal, offload::CoopBudget};
+use redress_core::{
+    Refusal,
+    offload::{CoopBudget, offload},
+};
 use redress_wire::{
     jsonrpc::Id,
     mcp::{CallParams, Era, OutputForm, OutputSchema, Tool},
@@ -154,7 +157,7 @@ impl McpInner {
             DiscoveryTool::Search | DiscoveryTool::Schema if keyed.idempotency_key.is_some() => {
                 Err(Refusal::needless_key())
             }
-            DiscoveryTool::Search => self.search(input, context),
+            DiscoveryTool::Search => self.search(input, context).await,
             DiscoveryTool::Schema => self.schema(input, era, context),
             DiscoveryTool::Call => match read::<CallArguments<'_>>(input) {
                 Ok(call) => {
@@ -182,16 +185,17 @@ impl McpInner {
         }
     }
 
-    fn search(&self, input: &str, context: &RequestContext) -> Result<Vec<u8>, Refusal> {
+    async fn search(&self, input: &str, context: &RequestContext) -> Result<Vec<u8>, Refusal> {
         let SearchArguments { query, limit } = read(input)?;
         let limit = limit.unwrap_or(FOUND);
         if !(1..=MAX_FOUND).contains(&limit) || query.chars().count() > 512 {
             return Err(invalid(if query.len() > 512 { "/query" } else { "/limit" }));
         }
         let visible = self.catalogue.visible(context.caller());
+        let (asked, question) = (Arc::clone(&visible), query.into_owned());
+        let found = offload(move || asked.search(&question)).await;
         let entries: Vec<_> = visible.entries().collect();
-        let found = visible.index().search(&query);
-        let shown = found.iter().take(limit).filter_map(|(place, _)| entries.get(*place)).map(|entry| {
+        let shown = found.iter().take(limit).filter_map(|place| entries.get(*place)).map(|entry| {
             let mut codes: Vec<&str> =
                 entry.declaration.failures().iter().map(|failure| failure.code().as_str()).collect();
             if entry.declaration.access().needs_consent() {
@@ -279,7 +283,7 @@ impl McpInner {
 
     /// Says inside a result that there is no such tool: the four themselves exist.
     fn no_tool(&self, name: &str, context: &RequestContext) -> Refusal {
-        let near = self.catalogue.visible(context.caller()).index().near(name);
+        let near = self.catalogue.visible(context.caller()).near(name);
         Refusal::new(EngineCode::NotFound)
             .expecting("/tool", "the name of a tool that redress_search gives")
             .with_similar(near)

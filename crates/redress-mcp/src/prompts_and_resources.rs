@@ -9,7 +9,7 @@ use redress_wire::{
     mcp::{self, Capabilities, Era, ListKind, ListPages, ListParams, Spoken, ToolReader},
 };
 
-use crate::{McpOptions, RequestContext, builtin, mcp::McpInner, refusal::Unfit, reply::Reply, search};
+use crate::{McpOptions, RequestContext, builtin, mcp::McpInner, near, refusal::Unfit, reply::Reply};
 
 /// The prompts and documents of a registry, each in the order of their names.
 #[derive(Debug)]
@@ -171,6 +171,6 @@ impl McpInner {
         let open =
             self.prompts_and_resources.prompts.iter().filter(|item| item.is_open(&self.registry, context.caller()));
         let names: Vec<String> = open.map(|item| item.operation.tool_name()).collect();
-        search::near(name, names.iter().map(String::as_str))
+        near::near(name, names.iter().map(String::as_str))
     }
 }

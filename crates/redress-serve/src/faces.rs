@@ -8,6 +8,7 @@ use arc_swap::ArcSwap;
 use axum::Router;
 use redress_core::{BudgetLimits, Registry};
 use redress_wire::http::Info;
+use serde_json::{Map, Value};
 use tokio::net::TcpListener;
 use tokio_util::task::TaskTracker;
 
@@ -50,6 +51,7 @@ pub struct Faces {
     #[cfg(feature = "compression")]
     compression: bool,
     ready: Option<Ready>,
+    ready_details: Option<ReadyDetails>,
     web_sockets: WebSockets,
     metrics: Option<MetricsSource>,
     #[cfg(feature = "mcp")]
@@ -58,6 +60,8 @@ pub struct Faces {
 
 /// Whether calls can be taken.
 pub(crate) type Ready = Arc<dyn Fn() -> bool + Send + Sync>;
+/// What `/readyz` says beside that.
+pub(crate) type ReadyDetails = Arc<dyn Fn() -> Map<String, Value> + Send + Sync>;
 
 /// Why a service did not start, or did not go on.
 #[derive(Debug, thiserror::Error)]
@@ -120,6 +124,7 @@ impl Faces {
             #[cfg(feature = "compression")]
             compression: false,
             ready: None,
+            ready_details: None,
             web_sockets: WebSockets::default(),
             metrics: None,
             #[cfg(feature = "mcp")]
@@ -229,6 +234,13 @@ impl Faces {
     #[must_use]
     pub fn ready(mut self, ready: impl Fn() -> bool + Send + Sync + 'static) -> Faces {
         self.ready = Some(Arc::new(ready));
+        self
+    }
+
+    /// Adds members to what `/readyz` answers while calls are taken, such as which services behind a gateway are away.
+    #[must_use]
+    pub fn ready_details(mut self, details: impl Fn() -> Map<String, Value> + Send + Sync + 'static) -> Faces {
+        self.ready_details = Some(Arc::new(details));
         self
     }
 
@@ -390,6 +402,7 @@ impl Faces {
             #[cfg(feature = "compression")]
             compression: self.compression,
             ready: self.ready,
+            ready_details: self.ready_details,
             documents: DocumentCache::default(),
             server_state: Arc::clone(server_state),
             web_sockets,

@@ -237,6 +237,22 @@ fn server() -> Vec<Panel> {
             ],
         ),
         Panel::lines(
+            "Services behind the gateway",
+            "0 while nothing is sent to one: its operations answer UPSTREAM_UNREACHABLE at once.",
+            "short",
+            [(format!("min by (upstream) ({})", names::UPSTREAM_UP.name()), "{{upstream}}")],
+        ),
+        Panel::lines(
+            "Requests to services behind the gateway",
+            "By service, with calls that it did not answer, or not as its document says.",
+            "short",
+            [
+                (format!("sum by (upstream) (rate({}{OVER}))", names::UPSTREAM_REQUESTS.name()), "{{upstream}}"),
+                (format!("sum by (upstream) (rate({}{OVER}))", names::UPSTREAM_FAILURES.name()), "{{upstream}} failed"),
+                (format!("sum by (upstream) ({})", names::UPSTREAM_IN_FLIGHT.name()), "{{upstream}} in flight"),
+            ],
+        ),
+        Panel::lines(
             "Fields that MCP hosts added",
             "Dropped from the arguments of tools, which do not know them. Nothing has to be done about it.",
             "short",

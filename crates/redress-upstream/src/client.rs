@@ -142,6 +142,11 @@ pub(crate) fn for_tokens(config: &UpstreamConfig, trusted: &[String]) -> Result<
     plain(config, trusted, &[])?.timeout(time).build().map_err(|_| UpstreamError::Client)
 }
 
+/// The client that gets documents.
+pub(crate) fn for_documents(config: &UpstreamConfig, trusted: &[String]) -> Result<Client, UpstreamError> {
+    plain(config, trusted, &[])?.read_timeout(config.read_timeout).build().map_err(|_| UpstreamError::Client)
+}
+
 /// What every client has: no redirect is followed unseen, no try is made unseen, no proxy of the environment is used, and
 /// no cookie is kept from one caller for another.
 fn plain(config: &UpstreamConfig, trusted: &[String], roots: &[Certificate]) -> Result<ClientBuilder, UpstreamError> {

@@ -13,6 +13,7 @@ use crate::{
     body::{self, Answer, Body, Unfit, millis},
     planned::Planned,
     redact,
+    upstream::Inner,
 };
 
 /// How many characters of a service's own code, or of a header, are told.
@@ -22,15 +23,21 @@ const MAX_LENGTH: usize = 200;
 pub(crate) type Ended = Outcome<Json, DynamicFailure>;
 
 /// What `answer` is to whoever called `planned` with `input`.
-pub(crate) fn outcome(upstream: &str, planned: &Planned, input: &Map<String, Value>, mut answer: Answer) -> Ended {
-    let status = answer.status;
+pub(crate) fn outcome(inner: &Inner, planned: &Planned, input: &Map<String, Value>, mut answer: Answer) -> Ended {
+    let (upstream, status) = (inner.config.name.as_str(), answer.status);
     let is_ok = (200..300).contains(&status);
-    let Some(plan) = planned.imported.response(status) else { return Err(unplanned(upstream, planned, &answer)) };
+    let Some(plan) = planned.imported.response(status) else {
+        inner.failed();
+        return Err(unplanned(upstream, planned, &answer));
+    };
     // What is said of all other statuses is said of failures, unless nothing is said of successes.
     let code = plan.code.as_ref().filter(|_| !(is_ok && plan.status == StatusPattern::Default));
     let read = match body::body(plan, &mut answer) {
         Ok(read) => read,
-        Err(unfit) => return Err(undeclared(upstream, &answer, unfit.as_str()).into()),
+        Err(unfit) => {
+            inner.failed();
+            return Err(undeclared(upstream, &answer, unfit.as_str()).into());
+        }
     };
     match code {
         Some(code) => Err(declared(upstream, planned, plan, code.as_str(), input, &answer, read)),

@@ -41,7 +41,7 @@ pub(crate) async fn events(
         return match read {
             Ok(answer) => {
                 let failure = undeclared(&inner.config.name, &answer, "content_type");
-                match outcome(&inner.config.name, planned, &Map::new(), answer) {
+                match outcome(inner, planned, &Map::new(), answer) {
                     Err(failed) => Err(failed),
                     Ok(_) => Err(failure.into()),
                 }

@@ -5,8 +5,8 @@ use std::{
     time::Duration,
 };
 
-use redress_contract::{OutputBreach, Shape};
-use redress_core::{Ctx, DynamicFailure, Events, Operation, Outcome, Secret};
+use redress_contract::{EngineCode, OutputBreach, Shape};
+use redress_core::{Ctx, DynamicFailure, Events, Operation, Outcome, Secret, UpstreamFailure};
 use redress_import::{Import, Server};
 use reqwest::{
     Url,
@@ -15,7 +15,7 @@ use reqwest::{
 use serde_json::{Map, Value};
 
 use crate::{
-    UpstreamConfig, UpstreamError, UpstreamStatus, address,
+    UpstreamConfig, UpstreamError, UpstreamHealth, UpstreamStatus, address,
     breaker::Breaker,
     client::{self, Clients},
     credentials::{CredentialSet, TokenClient},
@@ -24,7 +24,7 @@ use crate::{
     gate::Gate,
     outcome::{Ended, outcome},
     planned::Planned,
-    status::Counters,
+    status::{self, Counters},
     stream,
 };
 
@@ -69,13 +69,34 @@ pub(crate) struct Inner {
     pub(crate) tokens: TokenClient,
     pub(crate) credentials: CredentialSet,
     pub(crate) breaker: Arc<Breaker>,
-    pub(crate) gate: Gate,
-    pub(crate) counters: Counters,
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) counters: Arc<Counters>,
     base: Url,
-    trouble: Mutex<Option<&'static str>>,
+    trouble: Arc<Mutex<Option<&'static str>>>,
 }
 
 impl Inner {
+    /// Counts a call that the service did not answer, or not as its document says.
+    pub(crate) fn failed(&self) {
+        self.counters.failed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts it where the service is the reason why there is no answer.
+    fn counted<T>(&self, answer: Result<T, UpstreamFailure>) -> Result<T, UpstreamFailure> {
+        if let Err(failure) = &answer
+            && matches!(failure.code(), EngineCode::UpstreamUnreachable | EngineCode::UpstreamUndeclared)
+        {
+            self.failed();
+        }
+        answer
+    }
+
+    /// Whether as many calls may be made at once and in a second as `config` says.
+    fn has_gate_of(&self, config: &UpstreamConfig) -> bool {
+        let bounds = |config: &UpstreamConfig| (config.concurrency, config.rate, config.queue_timeout);
+        bounds(&self.config) == bounds(config)
+    }
+
     /// Takes note of what went wrong.
     pub(crate) fn note(&self, trouble: &'static str) {
         *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(trouble);
@@ -85,6 +106,16 @@ impl Inner {
 impl Upstream {
     /// The service that `import` describes, as `config` says. Nothing is connected to before the first call.
     pub fn new(import: Import, config: UpstreamConfig) -> Result<Upstream, UpstreamError> {
+        Upstream::made(import, config, None)
+    }
+
+    /// The same service as another document, and maybe another operator's word, describes it: what is known of its health,
+    /// and what runs there, stays. Calls that run end as they began.
+    pub fn renewed(&self, import: Import, config: UpstreamConfig) -> Result<Upstream, UpstreamError> {
+        Upstream::made(import, config, Some(&self.inner))
+    }
+
+    fn made(import: Import, config: UpstreamConfig, before: Option<&Inner>) -> Result<Upstream, UpstreamError> {
         let base = base(&import.servers, &config)?;
         let credentials = CredentialSet::new(&import, &config.credentials, &base)?;
         let trusted: Vec<String> = named_by_operator(&config).collect();
@@ -102,11 +133,15 @@ impl Upstream {
             clients: Clients::new(&config, trusted.clone())?,
             tokens: TokenClient(client::for_tokens(&config, &trusted)?),
             credentials,
-            breaker: Breaker::new(config.breaker),
-            gate: Gate::new(config.concurrency, config.rate, config.queue_timeout),
-            counters: Counters::default(),
+            breaker: before.map_or_else(|| Breaker::new(config.breaker), |before| Arc::clone(&before.breaker)),
+            gate: match before {
+                // Two gates would let through twice as much for as long as old calls run.
+                Some(before) if before.has_gate_of(&config) => Arc::clone(&before.gate),
+                Some(_) | None => Gate::new(config.concurrency, config.rate, config.queue_timeout).into(),
+            },
+            counters: before.map(|before| Arc::clone(&before.counters)).unwrap_or_default(),
             base,
-            trouble: Mutex::default(),
+            trouble: before.map(|before| Arc::clone(&before.trouble)).unwrap_or_default(),
             config,
         };
         Ok(Upstream { inner: Arc::new(inner), planned: planned.into() })
@@ -156,6 +191,21 @@ impl Upstream {
         }
     }
 
+    /// How it does, as far as the calls so far tell.
+    pub fn health(&self) -> UpstreamHealth {
+        let inner = &self.inner;
+        let breaker = inner.breaker.state();
+        UpstreamHealth {
+            name: inner.config.name.clone(),
+            breaker,
+            state: status::state(breaker, inner.breaker.failures()),
+            trouble: *inner.trouble.lock().unwrap_or_else(PoisonError::into_inner),
+            in_flight: inner.gate.in_flight(),
+            sent: inner.counters.sent.load(Ordering::Relaxed),
+            failed: inner.counters.failed.load(Ordering::Relaxed),
+        }
+    }
+
     /// What is known about it. Secrets are read from where they come, and nothing is connected to.
     pub async fn status(&self) -> UpstreamStatus {
         let inner = &self.inner;
@@ -186,8 +236,8 @@ impl Upstream {
 
 async fn call(inner: &Inner, planned: &Planned, ctx: &Ctx, input: Value) -> Ended {
     let input = members(input);
-    let answer = Exchange::new(inner, planned, ctx, &input)?.answer().await?;
-    outcome(&inner.config.name, planned, &input, answer)
+    let answer = Exchange::new(inner, planned, ctx, &input)?.answer().await;
+    outcome(inner, planned, &input, inner.counted(answer)?)
 }
 
 async fn open(
@@ -197,9 +247,10 @@ async fn open(
     input: Value,
 ) -> Outcome<Events<Value, DynamicFailure>, DynamicFailure> {
     let input = members(input);
-    match Exchange::new(inner, planned, ctx, &input)?.stream().await? {
+    let answer = Exchange::new(inner, planned, ctx, &input)?.stream().await;
+    match inner.counted(answer)? {
         Ok(open) => stream::events(inner, planned, open).await,
-        Err(answer) => match outcome(&inner.config.name, planned, &input, answer) {
+        Err(answer) => match outcome(inner, planned, &input, answer) {
             Err(failed) => Err(failed),
             // A success that is no stream has no items.
             Ok(_) => Ok(Events::new(futures_util::stream::empty())),

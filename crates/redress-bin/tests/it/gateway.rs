@@ -54,7 +54,7 @@ fn answer(mut connection: TcpStream) {
     let head = String::from_utf8(head).unwrap();
     let (status, body) = match head.split_whitespace().nth(1).unwrap() {
         "/orders/9" if head.contains("Bearer canary-of-the-shop\r\n") => ("200 OK", json!({"id": "9"})),
-        "/orders/1" => ("200 OK", json!({"id": "1"})),
+        "/orders/1" | "/invoices/1" => ("200 OK", json!({"id": "1"})),
         "/orders/2" => ("404 Not Found", json!({"error": "order 2 was never made"})),
         _ => ("418 I'm a teapot", json!({"short": true, "stout": true})),
     };
@@ -75,7 +75,7 @@ fn an_import_tells_what_it_found_and_the_lines_that_serve_it() {
     assert_eq!(told["operations"][0]["name"], "store.orders.get_order");
     assert!(told["operations"][0]["failures"].as_array().unwrap().contains(&json!("HTTP_404")));
     assert_eq!(told["redress_toml"], "[[upstream]]\nname = \"store\"\nopenapi = \"shop.yaml\"\n");
-    for words in [["import", "none.yaml"], ["import", "notes.md"], ["import", "https://shop.example/openapi.json"]] {
+    for words in [["import", "none.yaml"], ["import", "notes.md"], ["import", "http://127.0.0.1:9/openapi.json"]] {
         let ran = place.run(&words);
         assert_eq!(ran.code, 2, "{}", ran.seen());
         assert!(ran.err.contains("hint:"), "{}", ran.seen());
@@ -176,4 +176,98 @@ fn credentials_that_are_missing_are_told_by_the_doctor_and_by_the_call_and_those
         assert!(!ran.seen().contains("canary-of-the-shop"));
         served.stop();
     }
+}
+
+/// Waits until `holds`, for as long as a slow machine may need.
+fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
+    for _ in 0..600 {
+        if holds() {
+            return;
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+    panic!("{what}");
+}
+
+#[test]
+fn a_document_that_has_changed_is_taken_whole_and_one_that_is_broken_is_not() {
+    let url = format!("http://{}", service());
+    let table = format!("[[upstream]]\nname = \"shop\"\nopenapi = \"shop.yaml\"\nurl = \"{url}\"\n");
+    let place = Place::new().with("shop.yaml", SHOP).with("redress.toml", &table);
+    let served = Served::start(&mut place.command(&["serve", "redress.toml", "--json", "--listen", "127.0.0.1:0"]));
+    let client = reqwest::blocking::Client::new();
+    let call = |path: &str| -> Value {
+        let request =
+            client.post(format!("{}/ops/shop/{path}", served.url())).header("content-type", "application/json");
+        serde_json::from_str(&request.body(r#"{"id": "1"}"#).send().unwrap().text().unwrap()).unwrap()
+    };
+    assert_eq!(call("orders/get_order"), json!({"id": "1"}));
+    let place = place.with("shop.yaml", "no: document");
+    thread::sleep(Duration::from_secs(3));
+    assert_eq!(call("orders/get_order"), json!({"id": "1"}), "the old one holds");
+    let renamed =
+        SHOP.replace("/orders", "/invoices").replace("getOrder", "getInvoice").replace("[orders]", "[invoices]");
+    let _place = place.with("shop.yaml", &renamed);
+    wait_for("the new document holds", || call("invoices/get_invoice") == json!({"id": "1"}));
+    assert_eq!(call("orders/get_order")["code"], "NOT_FOUND");
+    let get = |path: &str| client.get(format!("{}{path}", served.url())).send().unwrap().text().unwrap();
+    let ready: Value = serde_json::from_str(&get("/readyz")).unwrap();
+    assert_eq!(ready["upstreams"], json!({"shop": "connected"}), "{ready}");
+    let metrics = get("/metrics");
+    for line in [
+        "redress_upstream_up{upstream=\"shop\"} 1",
+        "redress_upstream_failures_total{upstream=\"shop\"} 0",
+        "redress_calls_total{operation=\"shop.invoices.get_invoice\"",
+    ] {
+        assert!(metrics.contains(line), "{line}\n{metrics}");
+    }
+    served.stop();
+}
+
+#[test]
+fn a_document_at_an_address_is_got_kept_and_waited_for() {
+    let url = format!("http://{}", service());
+    // Nothing listens at the address of the document yet.
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let table = format!("[[upstream]]\nname = \"shop\"\nopenapi = \"http://{free}/openapi.yaml\"\nurl = \"{url}\"\n");
+    let place = Place::new().with("redress.toml", &table);
+    let words = ["serve", "redress.toml", "--json", "--listen", "127.0.0.1:0"];
+    let client = reqwest::blocking::Client::new();
+    let call = |served: &Served| -> Value {
+        let request = client.post(format!("{}/ops/shop/orders/get_order", served.url()));
+        let request = request.header("content-type", "application/json").body(r#"{"id": "1"}"#);
+        serde_json::from_str(&request.send().unwrap().text().unwrap()).unwrap()
+    };
+    let served = Served::start(&mut place.command(&words));
+    assert_eq!(call(&served)["code"], "NOT_FOUND", "it starts without it");
+    let ready = client.get(format!("{}/readyz", served.url())).send().unwrap().text().unwrap();
+    assert!(ready.contains(r#""shop":"no_document""#), "{ready}");
+    let listener = TcpListener::bind(free).unwrap();
+    let documents = thread::spawn(move || {
+        let mut connection = listener.accept().unwrap().0;
+        let mut asked = [0; 4096];
+        let _ = connection.read(&mut asked).unwrap();
+        let length = SHOP.len();
+        write!(connection, "HTTP/1.1 200 OK\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{SHOP}").unwrap();
+    });
+    wait_for("the document comes by itself", || call(&served) == json!({"id": "1"}));
+    documents.join().unwrap();
+    served.stop();
+    // Nothing listens there again, and the last good document was kept.
+    let served = Served::start(&mut place.command(&words));
+    assert_eq!(call(&served), json!({"id": "1"}));
+    served.stop();
+    let ran = place.run(&["doctor", "redress.toml", "--json"]);
+    assert!(ran.out.contains("shop: 1 operations"), "{}", ran.seen());
+}
+
+#[test]
+fn an_overlay_changes_the_document_before_it_is_read() {
+    let overlay = "overlay: 1.1.0\ninfo: {title: t, version: '1'}\nactions:\n  - {target: \"$.paths['/orders/{id}'].get\", update: {summary: The order by its number}}\n";
+    let table = "[[upstream]]\nname = \"shop\"\nopenapi = \"shop.yaml\"\noverlays = [\"mine.yaml\"]\n";
+    let place = Place::new().with("shop.yaml", SHOP).with("mine.yaml", overlay).with("redress.toml", table);
+    let served = Served::start(&mut place.command(&["serve", "redress.toml", "--json", "--listen", "127.0.0.1:0"]));
+    let ops = reqwest::blocking::get(format!("{}/ops", served.url())).unwrap().text().unwrap();
+    assert!(ops.contains("The order by its number"), "{ops}");
+    served.stop();
 }

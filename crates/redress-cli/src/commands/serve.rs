@@ -48,6 +48,11 @@ impl ServeStart {
         let ServeStart { setup, args, settings, log, otlp } = self;
         // Before anything is opened: what connections may take is read when the server is bound.
         let descriptors = Descriptors::raise();
+        #[cfg(feature = "gateway")]
+        let gateway = setup.gateway(&settings)?;
+        #[cfg(feature = "gateway")]
+        let base = setup.registry_of(&settings, gateway.operations())?;
+        #[cfg(not(feature = "gateway"))]
         let base = setup.registry(&settings)?;
         let guarded = settings.access.is_some() || base.identity().is_some();
         // Where it may not listen, nothing is opened, and no folder is made.
@@ -58,6 +63,11 @@ impl ServeStart {
         let tls = listening::tls(&settings)?;
         let parts = ServiceLayers::open(&settings, &base).await?;
         let registry = parts.around(&base, &settings);
+        #[cfg(feature = "gateway")]
+        {
+            parts.upstreams.set(gateway.upstreams());
+            gateway.keep();
+        }
         let mut server = Server::new(faces(&setup, &settings, &parts, &registry)?);
         server = match (&settings.listen, listener) {
             (ListenSetting::Tcp(_), Some(listener)) => server.listener(listener),
@@ -87,11 +97,16 @@ impl ServeStart {
         let grace = Span(settings.grace);
         let state = parts.clone();
         let server_handle = server.handle();
+        let base = Arc::new(parking_lot::Mutex::new(base));
         let reloading = Reloading {
             setup: Arc::clone(&setup),
             args,
             settings: settings.clone(),
-            base: base.clone(),
+            base: Arc::clone(&base),
+            #[cfg(feature = "gateway")]
+            documents: crate::gateway::DocumentWatch::of(&gateway),
+            #[cfg(feature = "gateway")]
+            gateway,
             parts,
             server: server_handle,
             reloads,
@@ -110,6 +125,8 @@ impl ServeStart {
             },
         };
         reloading.abort();
+        // The one that is served by now: a document may have changed.
+        let base = base.lock().clone();
         base.shut_down().await;
         registry.settled().await;
         state.close().await;
@@ -134,7 +151,7 @@ pub(crate) fn faces(
     parts: &ServiceLayers,
     registry: &Registry,
 ) -> Result<Faces, CliError> {
-    let ready = registry.clone();
+    let (ready, upstreams) = (registry.clone(), parts.upstreams.clone());
     let mut faces = Faces::new(registry.clone())
         .title(setup.program.about().title())
         .version(setup.program.about().version())
@@ -143,6 +160,7 @@ pub(crate) fn faces(
         .cors_origins(settings.http.cors_origins.iter().flatten())
         .trusted_proxies(layers::networks(settings)?)
         .ready(move || ready.is_ready())
+        .ready_details(move || upstreams.ready_details())
         .mcp(crate::commands::mcp::face(setup, settings, registry, &parts.dropped_fields)?)
         .mcp_http(crate::commands::mcp::http(settings));
     if let Some(text) = setup.program.about().description() {

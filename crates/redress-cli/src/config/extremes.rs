@@ -144,7 +144,7 @@ const ROWS: &[ExtremesRow] = &[
         ("[{name=\"shop\", openapi=\"s\", url=\"ftp://a\"}]", Refused("is none that is called")), ("[{name=\"shop\", openapi=\"s\", deadline=\"2d\"}]", Refused("from `1ms` to `1day`")),
         ("[{name=\"shop\", openapi=\"s\", max_in_flight=0}]", COUNT), ("[{name=\"shop\", openapi=\"s\", rate=0}]", COUNT), ("[{name=\"a\", openapi=\"s\"}, {name=\"a\", openapi=\"t\"}]", Refused("two upstreams are called `a`")),
         ("[{name=\"a\", openapi=\"s\", credentials={key={env=\"K\", file=\"f\"}}}]", Refused("more than one place")), ("[{name=\"a\", openapi=\"s\", credentials={key={}}}]", Refused("must be one of")),
-        ("[{name=\"a\", openapi=\"s\", fails_when=[{pointer=\"/ok\"}]}]", Refused("needs one of `is`")), ("[{nam=\"a\"}]", Refused("`upstream.nam` is not a setting")), ("1", TYPE),
+        ("[{name=\"a\", openapi=\"s\", fails_when=[{pointer=\"/ok\"}]}]", Refused("needs one of `is`")), ("[{name=\"a\", openapi=\"https://a.example/openapi.json\", overlays=[\"o.yaml\"]}]", Holds), ("[{name=\"a\", openapi=\"ftp://a.example/x\"}]", Refused("is no address that a document is got from")), ("[{nam=\"a\"}]", Refused("`upstream.nam` is not a setting")), ("1", TYPE),
     ]),
 ];
 

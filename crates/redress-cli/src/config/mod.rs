@@ -55,7 +55,7 @@ pub(crate) use tools::{EnvelopeSetting, McpTable, OutputSchemaSetting};
 pub(crate) use units::{ByteSize, QuotasSetting, RateSetting, Span, When};
 pub(crate) use upstream::UpstreamTable;
 #[cfg(feature = "gateway")]
-pub(crate) use upstream::{CredentialTable, FailsWhenTable, SecretTable, is_prefix};
+pub(crate) use upstream::{CredentialTable, FailsWhenTable, SecretTable, is_address, is_prefix};
 
 /// What `redress serve` reads. Every value is optional, and a flag or an environment
 /// variable of the same name goes before it.

@@ -23,8 +23,11 @@ const MAX_LENGTH: Duration = Duration::from_secs(24 * 3_600);
 pub(crate) struct UpstreamTable {
     /// What it is called; it stands before the names of its operations: `shop` makes `shop.orders.get`.
     pub(crate) name: String,
-    /// The OpenAPI document (2.0 to 3.2, JSON or YAML), relative to the folder of this file.
+    /// The OpenAPI document (2.0 to 3.2, JSON or YAML): a file, relative to the folder of this one, or an address.
+    /// It is read again when it has changed.
     pub(crate) openapi: PathBuf,
+    /// OpenAPI Overlay files (1.0 and 1.1) that change the document before it is read, in this order.
+    pub(crate) overlays: Vec<PathBuf>,
     /// Where the service is, in the place of the first server of its document.
     pub(crate) url: Option<String>,
     /// How long one call may take, all tries together.
@@ -110,10 +113,18 @@ pub(crate) struct FailsWhenTable {
 }
 
 impl UpstreamTable {
+    /// The address of the document, where it is not a file.
+    #[cfg_attr(not(feature = "gateway"), expect(dead_code, reason = "documents are read by the gateway"))]
+    pub(crate) fn document_url(&self) -> Option<&str> {
+        self.openapi.to_str().filter(|_| is_address(&self.openapi))
+    }
+
     /// Every path in it, the document first.
     pub(super) fn paths(&self) -> impl Iterator<Item = &Path> {
         let credentials = self.credentials.values().flat_map(CredentialTable::paths);
-        [self.openapi.as_path()].into_iter().chain(credentials.map(PathBuf::as_path))
+        let document = Some(self.openapi.as_path()).filter(|path| !is_address(path));
+        let overlays = self.overlays.iter().map(PathBuf::as_path);
+        document.into_iter().chain(overlays).chain(credentials.map(PathBuf::as_path))
     }
 
     /// The files of its secrets.
@@ -123,7 +134,8 @@ impl UpstreamTable {
 
     pub(super) fn start_from(&mut self, folder: &Path) {
         let credentials = self.credentials.values_mut().flat_map(CredentialTable::paths_mut);
-        for path in [&mut self.openapi].into_iter().chain(credentials) {
+        let document = Some(&mut self.openapi).filter(|path| !is_address(path));
+        for path in document.into_iter().chain(&mut self.overlays).chain(credentials) {
             *path = folder.join(&*path);
         }
     }
@@ -141,6 +153,13 @@ impl UpstreamTable {
         }
         if self.openapi.as_os_str().is_empty() {
             return Some(format!("the upstream `{name}` needs `openapi`, the file of its document"));
+        }
+        if is_address(&self.openapi)
+            && !self.openapi.to_str().and_then(|url| reqwest::Url::parse(url).ok()).is_some_and(|url| is_source(&url))
+        {
+            return Some(format!(
+                "`openapi` of the upstream `{name}` is no address that a document is got from: expected a file, or one such as `https://api.example/openapi.json`, without a user"
+            ));
         }
         if let Some(url) = &self.url
             && !reqwest::Url::parse(url).is_ok_and(|url| is_base(&url))
@@ -164,9 +183,18 @@ impl UpstreamTable {
     }
 }
 
+/// Whether a document is at an address, and not in a file.
+pub(crate) fn is_address(path: &Path) -> bool {
+    path.to_str().is_some_and(|text| text.contains("://"))
+}
+
 /// Whether names of operations may begin with it, and leave room for the rest.
 pub(crate) fn is_prefix(text: &str) -> bool {
     text.len() <= 24 && !text.contains('.') && Name::new(&format!("{text}.x")).is_ok()
+}
+
+fn is_source(url: &reqwest::Url) -> bool {
+    matches!(url.scheme(), "http" | "https") && url.has_host() && url.username().is_empty() && url.password().is_none()
 }
 
 fn is_base(url: &reqwest::Url) -> bool {

@@ -11,6 +11,7 @@ mod no_collector;
 #[cfg(feature = "state")]
 mod state;
 mod telemetry;
+mod upstream_list;
 
 use std::{sync::Arc, time::Duration};
 
@@ -32,6 +33,7 @@ pub(crate) use no_collector::{Otlp, collector};
 #[cfg(feature = "state")]
 pub(crate) use state::StateLayer;
 pub(crate) use telemetry::{Reloads, headers};
+pub(crate) use upstream_list::UpstreamList;
 
 use crate::{
     config::{AccessTable, ServeSettings, fitting, secrets_outside_root},
@@ -52,6 +54,8 @@ pub(crate) struct ServiceLayers {
     log: Option<Arc<AccessLog>>,
     /// How many fields that MCP hosts add were dropped.
     pub(crate) dropped_fields: DroppedFields,
+    /// The services behind the gateway.
+    pub(crate) upstreams: UpstreamList,
     /// Whether calls are recorded.
     audited: bool,
 }
@@ -84,8 +88,12 @@ impl ServiceLayers {
         let dropped_fields = DroppedFields::default();
         telemetry::of_parts(&metrics, log.as_ref(), &dropped_fields);
         kept.count(&metrics);
+        let upstreams = UpstreamList::default();
+        if !settings.upstreams.is_empty() {
+            upstreams.count(&metrics);
+        }
         let audited = settings.audit.enabled.unwrap_or(true);
-        Ok(ServiceLayers { access, kept, limits, metrics, log, dropped_fields, audited })
+        Ok(ServiceLayers { access, kept, limits, metrics, log, dropped_fields, upstreams, audited })
     }
 
     /// The same parts under other settings, and what the files say that stay the same. What stays keeps what it has

@@ -260,10 +260,12 @@ impl Call {
         }
         let details = (!details.is_empty()).then(|| Json::of(&details).ok()).flatten();
         let mut problem = self.engine(code, details, failure.retry_after_ms);
-        problem.effect = failure.effect;
+        // Whatever a service answers, a call that only reads has changed nothing there.
+        let effect = if self.shape_called() == Shape::Mutation { failure.effect } else { Effect::None };
+        problem.effect = effect;
         let recovery = Prepared::engine(code).declaration.recovery();
         let retryable = Prepared::engine(code).declaration.retryable();
-        problem.retry = Retry::advise(retryable, failure.effect, self.shape_called(), self.started(), recovery);
+        problem.retry = Retry::advise(retryable, effect, self.shape_called(), self.started(), recovery);
         problem.retryable = retryable && problem.retry.says_yes();
         if problem.retryable {
             problem.retry_after_ms.get_or_insert(COME_AGAIN_MS);

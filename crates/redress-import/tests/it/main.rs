@@ -9,6 +9,7 @@ mod listed;
 mod next_calls;
 mod overlays;
 mod overrides;
+mod questions;
 mod reading;
 mod real;
 mod schemas;

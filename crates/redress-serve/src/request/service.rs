@@ -18,7 +18,6 @@ use axum::{
     http::{HeaderValue, Method, StatusCode, Version, header, request::Parts},
     response::Response,
 };
-use bytes::Bytes;
 use http_body::Body as _;
 use redress_contract::{EngineCode, Envelope};
 use redress_core::{
@@ -27,7 +26,7 @@ use redress_core::{
     offload::{LARGE, offload_future},
 };
 use redress_wire::http::{Info, header::REQUEST_ID};
-use serde_json::json;
+use serde_json::{Value, json};
 use tower::Service;
 
 use crate::{
@@ -36,7 +35,7 @@ use crate::{
         conn::{ConnContext, PeerInfo},
         server_state::ServerState,
     },
-    faces::Ready,
+    faces::{Ready, ReadyDetails},
     request::{
         body::{self, BodyError, CollectedBody},
         body_budget::{self, BodyBudget, BodyBudgetLimits, BodyReservation, BodySource},
@@ -72,6 +71,7 @@ pub(crate) struct FacesInner {
     #[cfg(feature = "compression")]
     pub(crate) compression: bool,
     pub(crate) ready: Option<Ready>,
+    pub(crate) ready_details: Option<ReadyDetails>,
     pub(crate) documents: DocumentCache,
     pub(crate) server_state: Arc<ServerState>,
     pub(crate) web_sockets: WebSockets,
@@ -275,7 +275,9 @@ impl Exchange {
             let refusal = Refusal::new(EngineCode::Overloaded).with_details(&json!({"ready": false}));
             return self.refuse(refusal.with_retry_after_ms(1000));
         }
-        response::body(StatusCode::OK, response::JSON, Bytes::from_static(br#"{"status":"ready"}"#))
+        let mut said = self.shared.ready_details.as_ref().map(|details| details()).unwrap_or_default();
+        said.insert("status".to_owned(), "ready".into());
+        response::body(StatusCode::OK, response::JSON, Value::Object(said).to_string().into())
     }
 
     pub(crate) fn nowhere(self) -> Response {

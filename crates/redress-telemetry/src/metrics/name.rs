@@ -107,8 +107,27 @@ pub mod names {
         "Fields that MCP hosts had added to the arguments of tools, and that were dropped.",
     );
 
+    /// Whether calls of a service behind the gateway go through.
+    pub const UPSTREAM_UP: MetricName =
+        MetricName::new("redress_upstream_up", "1 while calls of the service go through, and 0 while none is sent.");
+    /// Requests to services behind the gateway.
+    pub const UPSTREAM_REQUESTS: MetricName =
+        MetricName::new("redress_upstream_requests_total", "Requests that were sent to the service, again included.");
+    /// Calls for whose bad ending a service behind the gateway was the reason.
+    pub const UPSTREAM_FAILURES: MetricName = MetricName::new(
+        "redress_upstream_failures_total",
+        "Calls that the service did not answer, or not as its document says.",
+    );
+    /// Calls that wait for services behind the gateway.
+    pub const UPSTREAM_IN_FLIGHT: MetricName =
+        MetricName::new("redress_upstream_in_flight", "Calls that wait for the service.");
+
     /// Every one of them.
-    pub const ALL: [MetricName; 17] = [
+    pub const ALL: [MetricName; 21] = [
+        UPSTREAM_UP,
+        UPSTREAM_REQUESTS,
+        UPSTREAM_FAILURES,
+        UPSTREAM_IN_FLIGHT,
         HOST_FIELDS_DROPPED,
         CONNECTIONS,
         SOCKETS,

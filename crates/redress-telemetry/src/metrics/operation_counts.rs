@@ -3,14 +3,17 @@
 //! Why so: docs/decisions/0025-telemetry-counts-once.md.
 
 use std::{
-    sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed},
+    sync::{
+        Arc,
+        atomic::{AtomicI64, AtomicU64, Ordering::Relaxed},
+    },
     time::Duration,
 };
 
 use redress_contract::{EngineCode, Kind, OperationDeclaration};
 use redress_core::{EndedCall, Face, Fault};
 
-use super::{Family, MetricKind, MetricName, OTHER, OperationIndex, SampleValue};
+use super::{Family, MetricKind, MetricName, OTHER, PlaceByName, SampleValue};
 
 pub(crate) const CALLS: MetricName = MetricName::new("redress_calls_total", "Calls that have ended.");
 pub(crate) const FAILURES: MetricName =
@@ -72,10 +75,11 @@ pub(super) struct OperationCounts {
     /// last one for all that is neither.
     codes: Box<[Coded]>,
     /// Every code, to its place in `codes`.
-    places: OperationIndex,
+    places: PlaceByName,
     buckets: [AtomicU64; BOUNDS.len() + 1],
     nanoseconds: AtomicU64,
-    in_flight: AtomicI64,
+    /// Shared with the counts in whose place these came: calls end that began there.
+    in_flight: Arc<AtomicI64>,
 }
 
 struct Coded {
@@ -112,8 +116,24 @@ impl OperationCounts {
             codes,
             buckets: Default::default(),
             nanoseconds: AtomicU64::new(0),
-            in_flight: AtomicI64::new(0),
+            in_flight: Arc::default(),
         }
+    }
+
+    /// The counts of the operation as it is declared by now: the same where its codes are.
+    pub(super) fn renewed(self: &Arc<OperationCounts>, operation: &OperationDeclaration) -> Arc<OperationCounts> {
+        let mut made = OperationCounts::of(operation);
+        let is_same = made.codes.len() == self.codes.len()
+            && made.codes.iter().zip(&self.codes).all(|(new, old)| (&new.code, new.kind) == (&old.code, old.kind));
+        if is_same {
+            return Arc::clone(self);
+        }
+        made.in_flight = Arc::clone(&self.in_flight);
+        Arc::new(made)
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.operation
     }
 
     pub(super) fn began(&self) {
@@ -183,7 +203,7 @@ fn bucket(elapsed: Duration) -> usize {
 /// The counts of all operations. What is known beforehand is there from the beginning, so that its first
 /// increase is seen as one: durations, faults, limits, and the codes that an operation declares. Other codes,
 /// the kinds of causes and faces come as they are met.
-pub(super) fn families(all: &[OperationCounts]) -> Vec<Family> {
+pub(super) fn families(all: &[Arc<OperationCounts>]) -> Vec<Family> {
     let mut calls = Family::new(CALLS, MetricKind::Counter);
     let mut failures = Family::new(FAILURES, MetricKind::Counter);
     let mut faults = Family::new(FAULTS, MetricKind::Counter);

@@ -117,6 +117,21 @@ fn judge(told: &crate::faces::Told, ask: &Ask) -> Result<(), String> {
     Err(what())
 }
 
+/// What a model is told before its first call where tools are found and not listed, in tokens as envelopes estimate them: a
+/// quarter of its characters.
+async fn surface(registry: Registry) -> usize {
+    let site = Site::discovering(registry);
+    let client =
+        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let mut characters = 0;
+    for (method, params, member) in [("initialize", client, "instructions"), ("tools/list", json!({}), "tools")] {
+        let (_, text) = site.mcp_message(method, params).await;
+        let answer: Value = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{text}"));
+        characters += answer["result"][member].to_string().chars().count();
+    }
+    characters.div_ceil(4)
+}
+
 async fn served(name: &str, max: usize) -> (Site, Service, Vec<Ask>) {
     let (service, address) = Service::start([Reply::of(200, "", "")]).await;
     let import = document(name);
@@ -125,6 +140,8 @@ async fn served(name: &str, max: usize) -> (Site, Service, Vec<Ask>) {
     config.retries = 0;
     let upstream = Upstream::new(import, config).unwrap();
     let registry: Registry = registry([upstream]);
+    let tokens = surface(registry.clone()).await;
+    assert!(tokens <= 1_200, "{name}: {tokens} tokens before the first call");
     (Site::new(registry), service, asks)
 }
 
@@ -158,12 +175,27 @@ async fn every_declared_status_of_small_documents_is_told_over_every_face() {
     }
 }
 
+/// Documents with so many failures that a sample from all over them has to do, and the least that it has.
+const LARGE: [(&str, usize); 11] = [
+    ("figma.yaml", 20),
+    ("adyen-management-v3.json", 20),
+    ("qdrant-v1.17.json", 20),
+    ("qdrant-v1.19.json", 20),
+    ("box.json", 20),
+    ("discord.json", 20),
+    ("github-rest-2022-10.yaml", 20),
+    ("kubernetes-apps-v1.json", 20),
+    ("openai.yaml", 20),
+    ("stripe-2022-04.json", 20),
+    ("twilio-api-v2010.json", 1),
+];
+
 #[tokio::test]
-async fn declared_statuses_from_all_over_large_documents_are_told() {
-    for name in ["figma.yaml", "adyen-management-v3.json", "qdrant-v1.19.json"] {
-        let (count, wrong) = unfit(name, 60, false).await;
+async fn declared_statuses_from_all_over_large_documents_are_told_over_every_face() {
+    for (name, min) in LARGE {
+        let (count, wrong) = unfit(name, 24, true).await;
         assert!(wrong.is_empty(), "{name}: {} of {count}\n{}", wrong.len(), wrong.join("\n"));
-        assert!(count >= 40, "{name}: {count}");
+        assert!(count >= min, "{name}: {count}");
     }
 }
 

@@ -40,6 +40,14 @@ impl Site {
         Site(Faces::new(registry).caller(Ada).router())
     }
 
+    /// One that lists four tools, whatever there are.
+    pub(crate) fn discovering(registry: Registry) -> Site {
+        let mut options = redress_mcp::McpOptions::default();
+        options.discovery_above = 0;
+        let mcp = redress_mcp::Mcp::new(registry.clone(), options).unwrap();
+        Site(Faces::new(registry).caller(Ada).mcp(mcp).router())
+    }
+
     /// Calls the operation over every face.
     pub(crate) async fn ask(&self, operation: &str, input: &Value) -> Vec<Told> {
         vec![self.http(operation, input).await, self.rpc(operation, input).await, self.mcp(operation, input).await]

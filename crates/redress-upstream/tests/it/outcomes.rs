@@ -188,6 +188,20 @@ async fn a_result_that_is_too_large_says_what_makes_it_so_and_what_makes_it_smal
 }
 
 #[tokio::test]
+async fn what_only_reads_has_changed_nothing_whatever_is_answered() {
+    let site = site(Reply::json(418, &json!({"message": "teapot"}))).await;
+    for (operation, input, effect) in
+        [("things.list_things", json!({}), "none"), ("things.remove_thing", json!({"id": "1"}), "unknown")]
+    {
+        for told in site.ask(operation, &input).await {
+            let problem = told.outcome.unwrap_err();
+            let ended = (&problem["code"], &problem["effect"]);
+            assert_eq!(ended, (&json!("UPSTREAM_UNDECLARED"), &json!(effect)), "{operation} over {}", told.face);
+        }
+    }
+}
+
+#[tokio::test]
 async fn numbers_come_as_they_were_sent() {
     let (_, address) =
         Service::start([Reply::of(200, "application/json", r#"{"id":12345678901234567890123,"name":"1.10"}"#)]).await;

@@ -41,14 +41,18 @@ pub(super) async fn checks(
     }];
     checks.extend(clock(&health, SystemTime::now()));
     checks.extend(certificate(&health));
-    checks.push(match ask(&client, &format!("{url}/readyz")).await {
-        Ok(response) if response.status().is_success() => DoctorCheck::ok("ready", "it takes calls"),
+    let ready = match ask(&client, &format!("{url}/readyz")).await {
+        Ok(response) if response.status().is_success() => {
+            checks.extend(away(&url, response).await);
+            DoctorCheck::ok("ready", "it takes calls")
+        }
         Ok(response) => {
             let says = format!("it takes no calls: /readyz answers {}", response.status().as_u16());
             DoctorCheck::fail("ready", says, "look at its log: it goes down, or its state cannot be written")
         }
         Err(says) => DoctorCheck::fail("ready", format!("/readyz did not answer: {says}"), "look at its log"),
-    });
+    };
+    checks.push(ready);
     for (document, member) in DOCUMENTS {
         let answered = ask(&client, &format!("{url}{document}")).await;
         let status = answered.as_ref().map(|response| response.status().as_u16()).map_err(Clone::clone);
@@ -71,6 +75,18 @@ pub(super) async fn checks(
         });
     }
     Ok(checks)
+}
+
+/// The services behind a gateway to which no call goes through, as `/readyz` tells them.
+async fn away(url: &str, response: Response) -> Vec<DoctorCheck> {
+    let Ok(body) = call_target::body(url, response).await else { return Vec::new() };
+    let said: serde_json::Value = serde_json::from_slice(&body).unwrap_or_default();
+    let states = said.get("upstreams").and_then(serde_json::Value::as_object).into_iter().flatten();
+    let away = states.filter_map(|(name, state)| Some((name, state.as_str().filter(|state| *state != "connected")?)));
+    away.map(|(name, state)| {
+        DoctorCheck::warn("upstream", format!("{name}: {state}"), "look at the service; it is tried again by itself")
+    })
+    .collect()
 }
 
 /// Whether the answer is the document that has this member. Any program can answer with 200.

@@ -1,14 +1,26 @@
 //! The services behind the gateway: whether their documents can be read, what they have, and whether credentials are there.
 
-use super::DoctorCheck;
-use crate::{config::ServeSettings, gateway, terminal::shell};
+use std::time::Duration;
 
-/// A line for each of them. Nothing is connected to.
+use super::DoctorCheck;
+use crate::{config::ServeSettings, gateway::Gateway, terminal::shell};
+
+/// How long a service has to take a connection.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A line for each of them, and one more for each to which no connection can be made. Nothing is asked of them.
 pub(super) async fn checks(program: &str, settings: &ServeSettings) -> Vec<DoctorCheck> {
     let mut checks = Vec::with_capacity(settings.upstreams.len());
     for table in &settings.upstreams {
-        let upstream = match gateway::upstream(table) {
-            Ok(upstream) => upstream,
+        let opened = Gateway::open(&ServeSettings { upstreams: vec![table.clone()], ..settings.clone() });
+        let upstream = match opened.map(|gateway| gateway.upstreams().pop()) {
+            Ok(Some((_, Some(upstream)))) => upstream,
+            Ok(_) => {
+                let says = format!("{}: its document cannot be got, and none was kept", table.name);
+                let next = shell::line([program, "import", &table.openapi.display().to_string()]);
+                checks.push(DoctorCheck::fail("upstream", says, next));
+                continue;
+            }
             Err(trouble) => {
                 checks.push(DoctorCheck::trouble("upstream", program, &trouble));
                 continue;
@@ -25,6 +37,10 @@ pub(super) async fn checks(program: &str, settings: &ServeSettings) -> Vec<Docto
                 None => one.scheme.clone(),
             })
             .collect();
+        if !upstream.is_reachable(PATIENCE).await {
+            let says = format!("{}: nothing answers at {}", status.name, status.address);
+            checks.push(DoctorCheck::warn("upstream", says, "start the service, or correct `url`"));
+        }
         checks.push(if missing.is_empty() {
             DoctorCheck::ok("upstream", read)
         } else {

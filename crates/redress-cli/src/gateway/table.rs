@@ -1,32 +1,20 @@
-//! Services behind the gateway: their documents read from files, and made into operations as the settings say.
+//! From a table of the configuration to what an upstream is made of.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    path::{Component, Path},
-};
-
-use redress_import::{FailsWhen, Import, Override, ReadOptions, Test, openapi};
+use redress_import::{FailsWhen, Import, Override, Test};
 use redress_upstream::{ClientCredentials, Credential, SecretFrom, Upstream, UpstreamConfig};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    config::{CredentialTable, FailsWhenTable, SecretTable, ServeSettings, UpstreamTable},
-    error::{CliError, chain},
+    config::{CredentialTable, FailsWhenTable, SecretTable, UpstreamTable},
+    error::CliError,
 };
 
-/// The most bytes of a document, and of a file beside it.
-const MAX_SIZE: u64 = 64 << 20;
-/// The most files beside a document.
-const MAX_FILES: usize = 1_000;
-
-/// The services that `settings` name. Nothing is connected to.
-pub(crate) fn open(settings: &ServeSettings) -> Result<Vec<Upstream>, CliError> {
-    settings.upstreams.iter().map(upstream).collect()
-}
-
-/// One of them.
-pub(crate) fn upstream(table: &UpstreamTable) -> Result<Upstream, CliError> {
-    let mut import = read(&table.openapi, &table.name)?;
+/// The upstream that `table` makes of what its document says, in the place of another one where there was one.
+pub(super) fn upstream(
+    table: &UpstreamTable,
+    mut import: Import,
+    before: Option<&Upstream>,
+) -> Result<Upstream, CliError> {
     let unusable = |says: String| CliError::UpstreamUnusable { name: table.name.clone(), says };
     let overrides: Vec<Override> =
         table.overrides.iter().map(overridden).collect::<Result<_, _>>().map_err(&unusable)?;
@@ -34,56 +22,18 @@ pub(crate) fn upstream(table: &UpstreamTable) -> Result<Upstream, CliError> {
         let said: Vec<String> = errors.iter().map(ToString::to_string).collect();
         unusable(format!("an override cannot be applied: {}", said.join("; ")))
     })?;
-    let config = config(table).map_err(unusable)?;
-    Upstream::new(import, config).map_err(|error| unusable(error.to_string().replace("`base_url`", "`url`")))
-}
-
-/// What the document at `path` says, with `name` before the names of its operations.
-pub(crate) fn read(path: &Path, name: &str) -> Result<Import, CliError> {
-    let shown = path.display().to_string();
-    if shown.contains("://") {
-        let says = "a document is read from a file and got from no address: save it first".to_owned();
-        return Err(CliError::DocumentUnreadable { path: shown, says });
-    }
-    let unreadable = |cause| CliError::FileUnreadable { path: path.display().to_string(), cause };
-    let document = redress_disk::read(path, MAX_SIZE).map_err(unreadable)?;
-    let refused = |error: redress_import::ReadError| CliError::DocumentUnreadable {
-        path: path.display().to_string(),
-        says: chain(&error),
+    let config = config(table).map_err(&unusable)?;
+    let made = match before {
+        Some(before) => before.renewed(import, config),
+        None => Upstream::new(import, config),
     };
-    let files = beside(path, &document).map_err(refused)?;
-    let options = ReadOptions { prefix: Some(name.to_owned()), files, ..ReadOptions::default() };
-    openapi::read(&document, &options).map_err(refused)
-}
-
-/// The files that a document refers to, as far as they are in its folder. What is elsewhere or is not there is left out,
-/// and the import tells which references lead nowhere.
-fn beside(path: &Path, document: &[u8]) -> Result<BTreeMap<String, Vec<u8>>, redress_import::ReadError> {
-    let folder = path.parent().unwrap_or(Path::new(""));
-    let (mut files, mut left_out) = (BTreeMap::new(), BTreeSet::new());
-    loop {
-        let wanted = openapi::needs(document, &files)?;
-        let wanted: Vec<String> = wanted.into_iter().filter(|name| !left_out.contains(name)).collect();
-        if wanted.is_empty() {
-            return Ok(files);
-        }
-        for name in wanted {
-            let is_inside =
-                Path::new(&name).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-            let read = (is_inside && !name.contains("://") && files.len() < MAX_FILES)
-                .then(|| redress_disk::read(folder.join(&name), MAX_SIZE).ok())
-                .flatten();
-            match read {
-                Some(bytes) => drop(files.insert(name, bytes)),
-                None => drop(left_out.insert(name)),
-            }
-        }
-    }
+    made.map_err(|error| unusable(error.to_string().replace("`base_url`", "`url`")))
 }
 
 fn config(table: &UpstreamTable) -> Result<UpstreamConfig, String> {
     let mut config = UpstreamConfig::new(&table.name);
     config.base_url.clone_from(&table.url);
+    config.document_url = table.document_url().map(str::to_owned);
     config.deadline = table.deadline.map(|span| span.0);
     config.rate = table.rate;
     config.strict = table.strict;
