@@ -34,7 +34,7 @@ pub(crate) use state::StateLayer;
 pub(crate) use telemetry::{Reloads, headers};
 
 use crate::{
-    config::{AccessTable, ServeSettings, fitting, secrets_outside_root},
+    config::{AccessTable, ServeSettings, defaults, fitting, secrets_outside_root},
     error::CliError,
 };
 
@@ -84,7 +84,7 @@ impl ServiceLayers {
         let dropped_fields = DroppedFields::default();
         telemetry::of_parts(&metrics, log.as_ref(), &dropped_fields);
         kept.count(&metrics);
-        let audited = settings.audit.enabled.unwrap_or(true);
+        let audited = settings.audit.enabled.unwrap_or(defaults::AUDITED);
         Ok(ServiceLayers { access, kept, limits, metrics, log, dropped_fields, audited })
     }
 
@@ -105,7 +105,12 @@ impl ServiceLayers {
         };
         let limits = self.limits.replaced(limits::options(settings)?);
         let limits = limits.map_err(|error| limits::wrong(settings, &error))?;
-        let parts = ServiceLayers { access, limits, audited: settings.audit.enabled.unwrap_or(true), ..self.clone() };
+        let parts = ServiceLayers {
+            access,
+            limits,
+            audited: settings.audit.enabled.unwrap_or(defaults::AUDITED),
+            ..self.clone()
+        };
         Ok((parts, reading))
     }
 
