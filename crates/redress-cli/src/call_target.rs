@@ -9,7 +9,13 @@ use reqwest::{Response, StatusCode};
 use serde_json::{Value, json, value::RawValue};
 use tokio_util::sync::CancellationToken;
 
-use crate::{error::CliError, signals, stream_items::StreamItems, terminal::outcome_view::OutcomeView, tls};
+use crate::{
+    error::{CliError, without_number},
+    signals,
+    stream_items::StreamItems,
+    terminal::outcome_view::OutcomeView,
+    tls,
+};
 
 /// The most bytes of an answer. A server that goes on for ever is none of ours.
 const MAX_SIZE: usize = 256 << 20;
@@ -239,6 +245,6 @@ pub(crate) fn unreachable(url: &str, error: &reqwest::Error) -> CliError {
         reason = Some(inner);
     }
     let says = reason.map_or_else(|| error.to_string(), ToString::to_string);
-    let says = says.split(" (os error").next().unwrap_or_default().to_lowercase();
+    let says = without_number(&says).to_lowercase();
     CliError::ServerUnreachable { url: url.to_owned(), says }
 }

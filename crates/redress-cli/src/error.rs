@@ -37,13 +37,17 @@ pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
         }
         source = cause.source();
     }
-    says.split(" (os error").next().unwrap_or(&says).to_owned()
+    without_number(&says).to_owned()
 }
 
 /// The system's own words, without its number.
 pub(crate) fn reason(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_owned()
+    without_number(&error.to_string()).to_owned()
+}
+
+/// A text of the system without its number, which says nothing to people.
+pub(crate) fn without_number(text: &str) -> &str {
+    text.split(" (os error").next().unwrap_or(text)
 }
 
 impl CliError {
@@ -88,7 +92,7 @@ impl CliError {
             let host = address.rsplit_once(':').map_or("127.0.0.1", |(host, _)| host);
             line(&["serve", "--listen", &format!("{host}:0")])
         } else if let CliError::AddressUnusable { .. } | CliError::NotLoopbackWithoutAccess { .. } = self {
-            line(&["serve", "--listen", crate::config::DEFAULT_LISTEN])
+            line(&["serve", "--listen", crate::config::defaults::LISTEN])
         } else if let CliError::ServerUnreachable { .. } = self {
             line(&["serve"])
         } else if let CliError::RootUnusable { path, .. } = self {

@@ -24,10 +24,14 @@ mod with_tls {
         let tls = settings.tls.as_ref()?;
         let files = TlsFiles::new(&tls.certificate, &tls.key);
         let certificates = settings.access.as_ref().and_then(|access| access.certificates.as_ref());
-        Some(match certificates.and_then(|table| Some((table.ca.as_ref()?, table.required.unwrap_or(false)))) {
-            Some((ca, required)) => files.client_ca(ca, required),
-            None => files,
-        })
+        Some(
+            match certificates.and_then(|table| {
+                Some((table.ca.as_ref()?, table.required.unwrap_or(crate::config::defaults::CERTIFICATES_REQUIRED)))
+            }) {
+                Some((ca, required)) => files.client_ca(ca, required),
+                None => files,
+            },
+        )
     }
 
     /// Loads what `settings` name.

@@ -20,7 +20,7 @@ use crate::{
     arguments::{self, BoundsArgs, Color, Command, FolderArgs, Openapi},
     commands::{call, consent, doctor, explain, generated, mcp, new, ops, serve, token},
     config::{ConfigDocument, File, Format, LogLevel, ServeSettings, secrets_outside_root},
-    error::CliError,
+    error::{CliError, without_number},
     layers::{self, Otlp},
     logs,
     opening::{Context, IntoProgram, RegistryOpener, SetupError},
@@ -403,7 +403,7 @@ impl Setup {
             NotServed::Registry(error) => CliError::RegistryInvalid(error),
             NotServed::Root(error) => {
                 let cause = error.source().map_or_else(|| error.to_string(), ToString::to_string);
-                let says = cause.split(" (os error").next().unwrap_or_default().to_owned();
+                let says = without_number(&cause).to_owned();
                 CliError::RootUnusable { path: settings.root.display().to_string(), says }
             }
         })

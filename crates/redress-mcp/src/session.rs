@@ -1,6 +1,6 @@
 //! What is known of a connection from one request to the next, and what it is told unasked.
 
-use std::{collections::BTreeSet, fmt::Write as _, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc};
 
 use parking_lot::{Mutex, MutexGuard};
 use redress_core::{Change, Level};
@@ -15,12 +15,7 @@ pub(crate) const MAX_NAMES: usize = 128 * 1024;
 
 /// A name that nobody can guess: 128 random bits. None where the system has no random bytes.
 pub(crate) fn unguessable() -> Option<Arc<str>> {
-    let bytes = random::<16>().ok()?;
-    let hex = bytes.iter().fold(String::with_capacity(32), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    });
-    Some(hex.into())
+    Some(redress_core::hex(&random::<16>().ok()?).into())
 }
 
 /// What is known of a connection from one request to the next.

@@ -341,5 +341,5 @@ fn new_key() -> String {
     if getrandom::fill(&mut bytes).is_err() {
         bytes = fastrand::u128(..).to_le_bytes();
     }
-    bytes.iter().fold(String::with_capacity(32), |key, byte| key + &format!("{byte:02x}"))
+    redress_core::hex(&bytes)
 }

@@ -9,20 +9,20 @@ use crate::UpstreamError;
 
 /// A rule by which a success is none, made ready.
 #[derive(Clone, Debug)]
-pub(crate) struct Rule {
+pub(crate) struct FailsWhenRule {
     said: FailsWhen,
     pattern: Option<Regex>,
 }
 
-impl Rule {
-    pub(crate) fn new(said: &FailsWhen) -> Result<Rule, UpstreamError> {
+impl FailsWhenRule {
+    pub(crate) fn new(said: &FailsWhen) -> Result<FailsWhenRule, UpstreamError> {
         let pattern = match &said.test {
             Test::Matches(pattern) => {
                 Some(Regex::new(pattern).map_err(|_| UpstreamError::PatternUnfit { pattern: pattern.clone() })?)
             }
             Test::Is(_) | Test::Exists(_) => None,
         };
-        Ok(Rule { said: said.clone(), pattern })
+        Ok(FailsWhenRule { said: said.clone(), pattern })
     }
 
     /// The failure that it makes of a success.
@@ -99,10 +99,10 @@ fn is_something(value: &Value) -> bool {
 mod tests {
     use super::*;
 
-    fn rule(pointer: &str, test: Test, details: &[&str]) -> Rule {
+    fn rule(pointer: &str, test: Test, details: &[&str]) -> FailsWhenRule {
         let code = serde_json::from_value(json!("SERVICE_SAYS_NO")).unwrap();
         let details = details.iter().map(|text| (*text).to_owned()).collect();
-        Rule::new(&FailsWhen { pointer: pointer.to_owned(), test, code, details, evidence: None }).unwrap()
+        FailsWhenRule::new(&FailsWhen { pointer: pointer.to_owned(), test, code, details, evidence: None }).unwrap()
     }
 
     #[test]

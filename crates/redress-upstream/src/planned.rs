@@ -3,7 +3,7 @@
 use redress_import::ImportedOperation;
 use reqwest::Url;
 
-use crate::fails_when::Rule;
+use crate::fails_when::FailsWhenRule;
 
 /// An operation, ready to be called.
 #[derive(Debug)]
@@ -12,7 +12,7 @@ pub(crate) struct Planned {
     /// Where it is served.
     pub(crate) base: Url,
     /// What makes a success none.
-    pub(crate) rules: Vec<Rule>,
+    pub(crate) rules: Vec<FailsWhenRule>,
 }
 
 impl Planned {

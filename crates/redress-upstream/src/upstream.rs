@@ -20,7 +20,7 @@ use crate::{
     client::{self, Clients},
     credentials::{CredentialSet, TokenClient},
     exchange::Exchange,
-    fails_when::Rule,
+    fails_when::FailsWhenRule,
     gate::Gate,
     outcome::{Ended, outcome},
     planned::Planned,
@@ -124,8 +124,12 @@ impl Upstream {
             // Where an operator says where the service is, the document says nothing of it any more.
             let own = !imported.servers.is_empty() && config.base_url.is_none();
             let base = if own { self::base(&imported.servers, &config)? } else { base.clone() };
-            let rules =
-                imported.fails_when.iter().chain(&config.fails_when).map(Rule::new).collect::<Result<_, _>>()?;
+            let rules = imported
+                .fails_when
+                .iter()
+                .chain(&config.fails_when)
+                .map(FailsWhenRule::new)
+                .collect::<Result<_, _>>()?;
             planned.push(Arc::new(Planned { imported, base, rules }));
         }
         let inner = Inner {

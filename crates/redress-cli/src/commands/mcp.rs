@@ -8,7 +8,7 @@ use redress_mcp::{
 };
 
 use crate::{
-    config::{self, ServeSettings, Span, WhereState},
+    config::{self, ServeSettings, Span, WhereState, defaults},
     error::CliError,
     layers::{self, Otlp, ServiceLayers},
     program::{CommandEnd, Setup},
@@ -95,9 +95,9 @@ pub(crate) fn face(
             Some(config::EnvelopeSetting::Failures) | None => EnvelopeUse::Failures,
             Some(config::EnvelopeSetting::Always) => EnvelopeUse::Always,
         },
-        error_meta: tools.error_meta.unwrap_or(true),
+        error_meta: tools.error_meta.unwrap_or(defaults::ERROR_META),
     };
-    options.subscriptions = tools.subscriptions.unwrap_or(false);
+    options.subscriptions = tools.subscriptions.unwrap_or(defaults::SUBSCRIPTIONS);
     if let Some(Span(time)) = tools.subscription_time {
         options.stream.time = time;
     }

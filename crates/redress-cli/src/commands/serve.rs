@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 
 use crate::{
     arguments,
-    config::{ListenSetting, ServeSettings, Span},
+    config::{ListenSetting, ServeSettings, Span, defaults},
     error::CliError,
     layers::{self, Otlp, Reloads, ServiceLayers},
     listening,
@@ -171,12 +171,12 @@ pub(crate) fn faces(
     }
     #[cfg(feature = "compression")]
     {
-        faces = faces.compression(settings.http.compression.unwrap_or(true));
+        faces = faces.compression(settings.http.compression.unwrap_or(defaults::COMPRESSION));
     }
-    if settings.telemetry.metrics.unwrap_or(true) {
+    if settings.telemetry.metrics.unwrap_or(defaults::METRICS) {
         let metrics = Arc::clone(&parts.metrics);
         faces = faces.metrics(move || metrics.text());
-        if settings.telemetry.metrics_open.unwrap_or(false) {
+        if settings.telemetry.metrics_open.unwrap_or(defaults::METRICS_OPEN) {
             faces = faces.metrics_open();
         }
     }

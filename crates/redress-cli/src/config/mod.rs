@@ -4,6 +4,7 @@ mod access;
 mod bounds;
 mod catalogue;
 mod check;
+pub(crate) mod defaults;
 mod document;
 #[cfg(test)]
 mod extremes;
@@ -46,7 +47,7 @@ pub(crate) use names::fitting;
 pub(crate) use profiles::NamedProfile;
 pub use schema::config_schema;
 pub(crate) use serve::{HttpTable, ServeTable, TlsTable};
-pub(crate) use settings::{DEFAULT_LISTEN, HERE, ServeSettings};
+pub(crate) use settings::{HERE, ServeSettings};
 #[cfg(feature = "state")]
 pub(crate) use state::SyncSetting;
 pub(crate) use state::{AuditTable, StateTable, WhereState};

@@ -8,7 +8,8 @@ use std::{
 
 use super::{
     AccessTable, AuditTable, ConfigDocument, EnvelopeSetting, File, Format, HttpTable, LimitsTable, ListenSetting,
-    LogLevel, McpTable, OutputSchemaSetting, Span, StateTable, TelemetryTable, UpstreamTable, WhereState, read::folder,
+    LogLevel, McpTable, OutputSchemaSetting, Span, StateTable, TelemetryTable, UpstreamTable, WhereState, defaults,
+    read::folder,
 };
 use crate::{
     arguments::{BoundsArgs, FolderArgs, ServeArgs, ToolsArgs},
@@ -17,11 +18,6 @@ use crate::{
 
 /// The configuration that commands look at where none is named.
 pub(crate) const HERE: &str = "redress.toml";
-/// Where `serve` listens unless told otherwise.
-pub(crate) const DEFAULT_LISTEN: &str = "127.0.0.1:7717";
-const DEFAULT_GRACE: Duration = Duration::from_secs(10);
-const DEFAULT_DEADLINE: Duration = Duration::from_secs(30);
-const DEFAULT_IN_FLIGHT: usize = 1024;
 /// The folder beside a configuration in which state is kept.
 const DEFAULT_STATE: &str = "state";
 
@@ -119,15 +115,15 @@ impl ServeSettings {
                 .listen
                 .clone()
                 .or(serve.listen)
-                .unwrap_or_else(|| ListenSetting::Tcp(DEFAULT_LISTEN.to_owned())),
+                .unwrap_or_else(|| ListenSetting::Tcp(defaults::LISTEN.to_owned())),
             url: serve.url,
             check_outputs: serve.check_outputs,
             root: folder.root.clone().or(serve.root).unwrap_or_else(|| PathBuf::from(".")),
-            write: folder.write.or(serve.write).unwrap_or(false),
+            write: folder.write.or(serve.write).unwrap_or(defaults::WRITE),
             max_body: args.max_body.or(serve.max_body).map(|size| size.0),
-            grace: span(args.shutdown_grace, serve.shutdown_grace, DEFAULT_GRACE),
-            max_in_flight: bounds.max_in_flight.or(serve.max_in_flight).or(Some(DEFAULT_IN_FLIGHT)),
-            deadline: span(bounds.deadline, serve.deadline, DEFAULT_DEADLINE),
+            grace: span(args.shutdown_grace, serve.shutdown_grace, defaults::GRACE),
+            max_in_flight: bounds.max_in_flight.or(serve.max_in_flight).or(Some(defaults::IN_FLIGHT)),
+            deadline: span(bounds.deadline, serve.deadline, defaults::DEADLINE),
             state: kept(args.kept.state.as_deref(), state, document.as_ref()),
             tls: None,
             audit,

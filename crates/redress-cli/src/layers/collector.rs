@@ -19,7 +19,7 @@ pub(crate) fn collector(settings: &ServeSettings, program: &Program) -> Result<O
     let mut told = OtlpSettings::new(endpoint)
         .service(service)
         .version(program.about().version())
-        .sample(table.sample.unwrap_or(1.0))
+        .sample(table.sample.unwrap_or(crate::config::defaults::SAMPLE))
         .own(program.own());
     for (name, value) in table.headers_file.as_deref().map(headers).transpose()?.into_iter().flatten() {
         told = told.header(name, value);

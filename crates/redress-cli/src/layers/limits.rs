@@ -30,7 +30,7 @@ pub(super) fn options(settings: &ServeSettings) -> Result<LimitOptions, CliError
     // The faces count the streams of a caller each on its own, and over WebSockets those of one connection.
     options.streams = u32::try_from(faces(settings).streams).ok();
     options.quotas = quotas(table.quota.as_ref());
-    options.shed = table.shed.unwrap_or(false);
+    options.shed = table.shed.unwrap_or(crate::config::defaults::SHED);
     let rules = table.rules.iter().map(rule).collect::<Result<_, _>>();
     options.rules = rules.map_err(|error| wrong(settings, &error))?;
     Ok(options)

@@ -36,7 +36,7 @@ pub(crate) use telemetry::{Reloads, headers};
 pub(crate) use upstream_list::UpstreamList;
 
 use crate::{
-    config::{AccessTable, ServeSettings, fitting, secrets_outside_root},
+    config::{AccessTable, ServeSettings, defaults, fitting, secrets_outside_root},
     error::CliError,
 };
 
@@ -92,7 +92,7 @@ impl ServiceLayers {
         if !settings.upstreams.is_empty() {
             upstreams.count(&metrics);
         }
-        let audited = settings.audit.enabled.unwrap_or(true);
+        let audited = settings.audit.enabled.unwrap_or(defaults::AUDITED);
         Ok(ServiceLayers { access, kept, limits, metrics, log, dropped_fields, upstreams, audited })
     }
 
@@ -113,7 +113,12 @@ impl ServiceLayers {
         };
         let limits = self.limits.replaced(limits::options(settings)?);
         let limits = limits.map_err(|error| limits::wrong(settings, &error))?;
-        let parts = ServiceLayers { access, limits, audited: settings.audit.enabled.unwrap_or(true), ..self.clone() };
+        let parts = ServiceLayers {
+            access,
+            limits,
+            audited: settings.audit.enabled.unwrap_or(defaults::AUDITED),
+            ..self.clone()
+        };
         Ok((parts, reading))
     }
 

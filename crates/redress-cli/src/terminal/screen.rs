@@ -129,8 +129,11 @@ impl Screen<'_> {
             WhereState::Memory => "in memory; it ends with this process".to_owned(),
             WhereState::Folder(table) => {
                 let folder = table.folder.clone().unwrap_or_default();
-                let audited =
-                    if self.settings.audit.enabled.unwrap_or(true) { "calls are audited" } else { "no audit" };
+                let audited = if self.settings.audit.enabled.unwrap_or(crate::config::defaults::AUDITED) {
+                    "calls are audited"
+                } else {
+                    "no audit"
+                };
                 format!("in {} ({audited})", folder.display())
             }
         }
@@ -142,7 +145,7 @@ impl Screen<'_> {
             limits.rate.map(|rate| rate.0.to_string()),
             limits.quota.as_ref().map(ToString::to_string),
             limits.in_flight.map(|calls| format!("{calls} in flight")),
-            limits.shed.unwrap_or(false).then(|| "shed when slow".to_owned()),
+            limits.shed.unwrap_or(crate::config::defaults::SHED).then(|| "shed when slow".to_owned()),
             (!limits.rules.is_empty()).then(|| format!("{} rule(s)", limits.rules.len())),
         ];
         let said: Vec<String> = said.into_iter().flatten().collect();

@@ -10,6 +10,8 @@
 //! 6. `end`: envelope → observers and audit.
 //!
 //! A call that stops before its outcome says so by a [`CallStop`]: it has failed, or it has asked its caller something.
+//!
+//! Why so: docs/decisions/0137-the-order-stands-once.md.
 
 mod admit;
 mod allow;

@@ -2,6 +2,8 @@
 //!
 //! A rule is named by its constant where it is checked, so that one without a row or a page does not compile. An id is never
 //! used again for another rule: one that is retired keeps its row and its page, which says since when.
+//!
+//! Why so: docs/decisions/0136-rules-are-rows.md.
 
 use redress_contract::{Rule, RuleLevel};
 

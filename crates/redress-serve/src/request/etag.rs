@@ -5,8 +5,6 @@
 //!
 //! Why so: docs/decisions/0066-tags-of-documents.md.
 
-use std::fmt::Write as _;
-
 use axum::{
     body::Body,
     http::{HeaderMap, HeaderValue, StatusCode, header},
@@ -37,11 +35,8 @@ impl TaggedDocument {
     pub(crate) fn new(bytes: impl Into<Bytes>) -> TaggedDocument {
         let bytes = bytes.into();
         let hash = Sha256::digest(&bytes);
-        let tag = hash.iter().take(SHOWN).fold(String::with_capacity(2 * SHOWN), |mut hex, byte| {
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        });
-        TaggedDocument { bytes, tag: tag.into() }
+        let tag = redress_core::hex(&hash[..SHOWN]).into();
+        TaggedDocument { bytes, tag }
     }
 
     /// The bytes alone.
