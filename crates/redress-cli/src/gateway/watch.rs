@@ -33,13 +33,16 @@ struct WatchedFile {
     looks: Debounce,
 }
 
+/// A document that has changed, with what tells it from the next; nothing where it is the same.
+type Fetched = Result<Option<(Vec<u8>, DocumentTag)>, DocumentUnreachable>;
+
 struct WatchedAddress {
     place: usize,
     upstream: String,
     fetch: DocumentFetch,
     tag: DocumentTag,
     due: Instant,
-    running: Option<JoinHandle<Result<Option<(Vec<u8>, DocumentTag)>, DocumentUnreachable>>>,
+    running: Option<JoinHandle<Fetched>>,
     /// Whether it could be got the last time, so that each change is told once.
     is_there: bool,
 }

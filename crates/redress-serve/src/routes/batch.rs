@@ -273,7 +273,7 @@ mod tests {
                 let (barrier, polled) = (Arc::clone(&barrier), Arc::clone(&polled));
                 async move {
                     polled.fetch_add(1, Ordering::Relaxed);
-                    if number % 2 == 0 {
+                    if number.is_multiple_of(2) {
                         barrier.wait().await;
                     }
                     if number == 7 { None } else { answer(number, length) }
