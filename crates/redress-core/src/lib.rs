@@ -75,5 +75,6 @@ pub use registry::settings::Settings;
 pub use registry::{BuildError, Builder, Registry, Shown};
 pub use rfc3339::rfc3339;
 pub use search::OperationIndex;
+pub use similar::nearest_names;
 pub use upstream_failure::UpstreamFailure;
 pub use warm_up::warm_up;

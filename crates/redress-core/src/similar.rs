@@ -42,8 +42,17 @@ impl NameSketch {
 /// The candidates nearest to `wanted`, nearest first.
 pub(crate) fn nearest(wanted: &str, candidates: impl IntoIterator<Item = String>) -> Vec<String> {
     let names: Vec<String> = candidates.into_iter().take(LOOKED_AT).collect();
-    let sketched = names.iter().map(|name| (NameSketch::of(name), name.as_str()));
-    nearest_of(wanted, sketched, Some)
+    nearest_names(wanted, names.iter().map(String::as_str))
+}
+
+/// Those of `names` that are nearest to `wanted`, nearest first, a handful at the most: for whoever says that there is none of that
+/// name. What is long or stands among thousands costs little more.
+///
+/// ```
+/// assert_eq!(redress_core::nearest_names("files.raed", ["users.list", "files.read"]), ["files.read"]);
+/// ```
+pub fn nearest_names<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    nearest_of(wanted, names.into_iter().map(|name| (NameSketch::of(name), name)), Some)
 }
 
 /// The same, of candidates whose sketches are known. `name` says what a candidate is called, unless it is not to be shown; only the

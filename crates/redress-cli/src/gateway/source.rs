@@ -155,6 +155,17 @@ impl KeptDocuments {
     }
 }
 
+/// Whether what is at `path`, links followed, lies in `folder`: a document that somebody else wrote may have come with links.
+fn leads_inside(folder: &Path, path: &Path) -> bool {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    match (folder.canonicalize(), path.canonicalize()) {
+        (Ok(folder), Ok(path)) => path.starts_with(folder),
+        // What is not there leads nowhere, and is looked for again when it comes.
+        (_, Err(error)) if error.kind() == std::io::ErrorKind::NotFound => true,
+        (Ok(_) | Err(_), Ok(_) | Err(_)) => false,
+    }
+}
+
 /// The files that a document refers to, as far as they are in its folder. What is elsewhere or is not there is left out,
 /// and the import tells which references lead nowhere.
 fn beside(path: &Path, document: &[u8], stamps: &mut FileStampList) -> Result<BTreeMap<String, Vec<u8>>, ReadError> {
@@ -169,7 +180,10 @@ fn beside(path: &Path, document: &[u8], stamps: &mut FileStampList) -> Result<BT
         for name in wanted {
             let is_inside =
                 Path::new(&name).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-            let is_near = is_inside && !name.contains("://") && files.len() < MAX_FILES;
+            let is_near = is_inside
+                && !name.contains("://")
+                && files.len() < MAX_FILES
+                && leads_inside(folder, &folder.join(&name));
             if is_near {
                 stamps.push(stamp(&folder.join(&name)));
             }
@@ -178,5 +192,31 @@ fn beside(path: &Path, document: &[u8], stamps: &mut FileStampList) -> Result<BT
                 None => drop(left_out.insert(name)),
             }
         }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reference_through_a_link_that_leads_out_is_not_read() {
+        let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::write(outside.path().join("out.json"), r#"{"S": {"type": "string"}}"#).unwrap();
+        fs::write(folder.path().join("in.json"), r#"{"S": {"type": "string"}}"#).unwrap();
+        std::os::unix::fs::symlink(outside.path().join("out.json"), folder.path().join("link.json")).unwrap();
+        std::os::unix::fs::symlink(outside.path(), folder.path().join("sub")).unwrap();
+        std::os::unix::fs::symlink(folder.path().join("in.json"), folder.path().join("own.json")).unwrap();
+        let refers = |name: &str| serde_json::json!({"schema": {"$ref": format!("{name}#/S")}});
+        let names = ["in.json", "own.json", "link.json", "sub/out.json", "../out.json", "gone.json"];
+        let content: serde_json::Map<_, _> =
+            names.iter().map(|name| (format!("application/{}", name.replace(['/', '.'], "-")), refers(name))).collect();
+        let document = serde_json::json!({
+            "openapi": "3.1.0",
+            "info": {"title": "t", "version": "1"},
+            "paths": {"/a": {"get": {"responses": {"200": {"description": "x", "content": content}}}}},
+        });
+        let read = beside(&folder.path().join("api.json"), document.to_string().as_bytes(), &mut Vec::new()).unwrap();
+        assert_eq!(read.keys().map(String::as_str).collect::<Vec<_>>(), ["in.json", "own.json"]);
     }
 }
