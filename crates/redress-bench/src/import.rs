@@ -176,7 +176,7 @@ fn all_together(folder: &Path) -> io::Result<()> {
     let originals = folder.join("originals").display().to_string();
     let arguments = vec!["all-documents".to_owned(), originals, upstream.address.to_string()];
     let program = Program { path, arguments };
-    let request = post("/ops/museum/operations/get_museum_hours", "accept: application/json\r\n", "{}");
+    let request = post("/ops/oai_3_0_petstore_expanded/pet/find_pets", "accept: application/json\r\n", "{}");
     let mut times = Vec::new();
     for _ in 0..RUNS {
         let since = Instant::now();
