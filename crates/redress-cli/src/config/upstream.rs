@@ -24,7 +24,6 @@ pub(crate) struct UpstreamTable {
     /// What it is called; it stands before the names of its operations: `shop` makes `shop.orders.get`.
     pub(crate) name: String,
     /// The OpenAPI document (2.0 to 3.2, JSON or YAML): a file, relative to the folder of this one, or an address.
-    /// It is read again when it has changed.
     pub(crate) openapi: PathBuf,
     /// OpenAPI Overlay files (1.0 and 1.1) that change the document before it is read, in this order.
     pub(crate) overlays: Vec<PathBuf>,
