@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// Longer than any call here takes, also beside other tests, and shorter than keys are waited for.
-const HELD_UP: Duration = Duration::from_secs(4);
+const HELD_UP: Duration = Duration::from_secs(8);
 /// How much memory a flood may cost; what is sent meanwhile is a hundred times as much.
 const FLOODED_KIB: u64 = 48 * 1024;
 /// A token of an issuer whose keys nobody has yet.
