@@ -21,13 +21,16 @@ pub struct Rule {
 pub enum RuleLevel {
     /// Nothing is built from such declarations.
     Deny,
+    /// It is told, and nothing stops for it.
+    Warn,
 }
 
 impl RuleLevel {
-    /// As it is written: `deny`.
+    /// As it is written: `deny`, `warn`.
     pub const fn as_str(self) -> &'static str {
         match self {
             RuleLevel::Deny => "deny",
+            RuleLevel::Warn => "warn",
         }
     }
 }

@@ -22,3 +22,4 @@ pub use export::{Document, to_openapi};
 pub use files::needs;
 pub use read::read;
 pub(crate) use source::Source;
+pub use whole::{WholeOperation, WholeSchemas};

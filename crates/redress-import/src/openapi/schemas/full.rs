@@ -10,14 +10,9 @@ use super::{Direction, Schemas, cut::is_known, name_of};
 impl Schemas<'_> {
     /// The schema with everything that it refers to, as far as it goes in this direction.
     pub(in crate::openapi) fn full(&self, schema: &Value, direction: Direction) -> Value {
-        let mut whole =
-            Whole { schemas: self, direction, names: HashMap::new(), taken: BTreeSet::new(), left: Vec::new() };
+        let mut whole = Whole::new(self, direction, "");
         let mut made = whole.schema(schema);
-        let mut definitions = Map::new();
-        while let Some((name, target)) = whole.left.pop() {
-            let referred = self.at(&target);
-            definitions.insert(name, whole.schema(&referred));
-        }
+        let definitions = whole.definitions();
         if let (false, Value::Object(made)) = (definitions.is_empty(), &mut made) {
             made.insert("$defs".into(), Value::Object(definitions));
         }
@@ -25,16 +20,38 @@ impl Schemas<'_> {
     }
 }
 
-struct Whole<'s, 'd> {
+/// Makes schemas whole. Those that are made by one share what they refer to.
+pub(in crate::openapi) struct Whole<'s, 'd> {
     schemas: &'s Schemas<'d>,
     direction: Direction,
+    /// Put behind every name.
+    suffix: &'static str,
     names: HashMap<String, String>,
     taken: BTreeSet<String>,
     left: Vec<(String, String)>,
 }
 
-impl Whole<'_, '_> {
-    fn schema(&mut self, schema: &Value) -> Value {
+impl<'s, 'd> Whole<'s, 'd> {
+    pub(in crate::openapi) fn new(
+        schemas: &'s Schemas<'d>,
+        direction: Direction,
+        suffix: &'static str,
+    ) -> Whole<'s, 'd> {
+        Whole { schemas, direction, suffix, names: HashMap::new(), taken: BTreeSet::new(), left: Vec::new() }
+    }
+
+    /// Everything that the schemas so far refer to, by name.
+    pub(in crate::openapi) fn definitions(&mut self) -> Map<String, Value> {
+        let mut definitions = Map::new();
+        while let Some((name, target)) = self.left.pop() {
+            let referred = self.schemas.at(&target);
+            definitions.insert(name, self.schema(&referred));
+        }
+        definitions
+    }
+
+    /// The schema with references to what [`Whole::definitions`] gives.
+    pub(in crate::openapi) fn schema(&mut self, schema: &Value) -> Value {
         let Value::Object(words) = schema else { return schema.clone() };
         let mut made = Map::new();
         let absent = self.absent(words);
@@ -82,7 +99,7 @@ impl Whole<'_, '_> {
         if let Some(known) = self.names.get(target) {
             return known.clone();
         }
-        let plain = name_of(target);
+        let plain = format!("{}{}", name_of(target), self.suffix);
         let mut name = plain.clone();
         let mut number = 1;
         while !self.taken.insert(name.clone()) {

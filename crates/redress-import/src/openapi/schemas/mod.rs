@@ -16,7 +16,7 @@ use std::{
 use serde_json::Value;
 
 pub(super) use cut::Measure;
-pub(super) use full::object;
+pub(super) use full::{Whole, object};
 pub(super) use measure::shortened;
 
 use super::source::Source;
