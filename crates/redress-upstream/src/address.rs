@@ -7,9 +7,10 @@
 use std::{
     collections::HashMap,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
+use parking_lot::Mutex;
 use reqwest::{
     Url,
     dns::{Addrs, Name, Resolve, Resolving},
@@ -115,7 +116,7 @@ impl Resolve for Resolver {
         let (first, trusted) = (Arc::clone(&self.first), self.trusted.contains(&host));
         Box::pin(async move {
             let found: Vec<SocketAddr> = tokio::net::lookup_host((host.as_str(), 0)).await?.collect();
-            let kept = admitted(&mut first.lock().unwrap_or_else(PoisonError::into_inner), &host, found, trusted)?;
+            let kept = admitted(&mut first.lock(), &host, found, trusted)?;
             Ok(Box::new(kept.into_iter()) as Addrs)
         })
     }

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use redress_contract::Json;
-use redress_core::Secret;
+use redress_core::{
+    Secret,
+    offload::{LARGE, offload},
+};
 use redress_import::{BodyKind, ContentPlan, ResponsePlan};
 use reqwest::{
     Response,
@@ -81,7 +84,13 @@ impl Answer {
             }
         }
         let whole = Answer::without_body(response, secrets);
-        Ok(Answer { bytes: redact::without(bytes, secrets), ..whole })
+        let bytes = if bytes.len() > LARGE && !secrets.is_empty() {
+            let secrets = secrets.to_vec();
+            offload(move || redact::without(bytes, &secrets)).await
+        } else {
+            redact::without(bytes, secrets)
+        };
+        Ok(Answer { bytes, ..whole })
     }
 
     /// The media type, without parameters and in lower case.

@@ -1,11 +1,9 @@
 //! The circuit breaker of an upstream: while it is open nothing is sent, and one call at a time finds out whether the
 //! service is back.
 
-use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
 /// How often the pause may double.
@@ -124,7 +122,7 @@ impl Breaker {
     }
 
     fn held(&self) -> MutexGuard<'_, Outcomes> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+        self.held.lock()
     }
 }
 

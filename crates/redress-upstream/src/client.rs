@@ -1,12 +1,9 @@
 //! The HTTP client of an upstream: pooled connections, checked addresses, and a certificate that may be exchanged.
 
-use std::{
-    path::PathBuf,
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::{path::PathBuf, time::Duration};
 
 use arc_swap::ArcSwap;
+use parking_lot::Mutex;
 use reqwest::{Certificate, Client, ClientBuilder, Identity, Proxy, Url, redirect::Policy};
 use tokio::time::Instant;
 use zeroize::Zeroizing;
@@ -78,7 +75,7 @@ impl Clients {
     }
 
     fn is_due(&self) -> bool {
-        let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut looked = self.looked.lock();
         let due = looked.at.elapsed() >= LOOKED_AT;
         if due {
             looked.at = Instant::now();
@@ -87,7 +84,7 @@ impl Clients {
     }
 
     fn take(&self, pem: Zeroizing<Vec<u8>>) {
-        let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut looked = self.looked.lock();
         if looked.pem.as_ref() == Some(&pem) {
             return;
         }

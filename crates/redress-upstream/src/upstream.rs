@@ -1,12 +1,16 @@
 //! A service behind the gateway: its operations, and the one place where its connections are.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
+    sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
+use parking_lot::Mutex;
 use redress_contract::{EngineCode, OutputBreach, Shape};
-use redress_core::{Ctx, DynamicFailure, Events, Operation, Outcome, Secret, UpstreamFailure};
+use redress_core::{
+    Ctx, DynamicFailure, Events, Operation, Outcome, Secret, UpstreamFailure,
+    offload::{LARGE, offload},
+};
 use redress_import::{Import, Server};
 use reqwest::{
     Url,
@@ -99,7 +103,7 @@ impl Inner {
 
     /// Takes note of what went wrong.
     pub(crate) fn note(&self, trouble: &'static str) {
-        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(trouble);
+        *self.trouble.lock() = Some(trouble);
     }
 }
 
@@ -203,7 +207,7 @@ impl Upstream {
             name: inner.config.name.clone(),
             breaker,
             state: status::state(breaker, inner.breaker.failures()),
-            trouble: *inner.trouble.lock().unwrap_or_else(PoisonError::into_inner),
+            trouble: *inner.trouble.lock(),
             in_flight: inner.gate.in_flight(),
             sent: inner.counters.sent.load(Ordering::Relaxed),
             failed: inner.counters.failed.load(Ordering::Relaxed),
@@ -213,7 +217,7 @@ impl Upstream {
     /// What is known about it. Secrets are read from where they come, and nothing is connected to.
     pub async fn status(&self) -> UpstreamStatus {
         let inner = &self.inner;
-        let trouble = *inner.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        let trouble = *inner.trouble.lock();
         UpstreamStatus {
             name: inner.config.name.clone(),
             address: client::shown(inner.base.as_str()),
@@ -238,10 +242,15 @@ impl Upstream {
     }
 }
 
-async fn call(inner: &Inner, planned: &Planned, ctx: &Ctx, input: Value) -> Ended {
+async fn call(inner: &Arc<Inner>, planned: &Arc<Planned>, ctx: &Ctx, input: Value) -> Ended {
     let input = members(input);
     let answer = Exchange::new(inner, planned, ctx, &input)?.answer().await;
-    outcome(inner, planned, &input, inner.counted(answer)?)
+    let answer = inner.counted(answer)?;
+    if answer.bytes.len() <= LARGE {
+        return outcome(inner, planned, &input, answer);
+    }
+    let (inner, planned) = (Arc::clone(inner), Arc::clone(planned));
+    offload(move || outcome(&inner, &planned, &input, answer)).await
 }
 
 async fn open(

@@ -4,12 +4,9 @@ mod apply;
 mod oauth;
 mod source;
 
-use std::{
-    collections::BTreeMap,
-    path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
+use parking_lot::Mutex;
 use redress_core::Secret;
 use redress_import::{Import, SecurityRequirement, SecurityScheme};
 use reqwest::Url;
@@ -224,7 +221,7 @@ impl CredentialSet {
     }
 
     fn note(&self, secrets: &[Secret]) {
-        let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sent = self.sent.lock();
         for secret in secrets {
             if sent.iter().all(|known| known.expose() != secret.expose()) {
                 sent.push(secret.clone());
@@ -236,7 +233,7 @@ impl CredentialSet {
 
     /// What was sent lately, and must not come back to anybody.
     pub(crate) fn sent(&self) -> Vec<Secret> {
-        self.sent.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.sent.lock().clone()
     }
 
     /// What is known about each scheme, without asking an authorization server for anything.

@@ -1,14 +1,10 @@
 //! Tokens for the gateway's own credentials (RFC 6749, 4.4): asked for once however many calls need one, and again before
 //! they expire.
 
-use std::{
-    collections::HashMap,
-    fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use parking_lot::Mutex;
 use redress_core::Secret;
 use reqwest::{Url, header};
 use serde::Deserialize;
@@ -116,8 +112,8 @@ impl Tokens {
         renew: bool,
     ) -> Result<Secret, TokenTrouble> {
         let scope = self.credentials.scopes.as_deref().unwrap_or(scopes).join(" ");
-        let slot = Arc::clone(lock(&self.by_scopes).entry(scope.clone()).or_default());
-        let kept = lock(&slot.kept).clone();
+        let slot = Arc::clone(self.by_scopes.lock().entry(scope.clone()).or_default());
+        let kept = slot.kept.lock().clone();
         if let Some(token) = kept.filter(|token| token.is_good() && !renew) {
             if !token.is_old() {
                 return Ok(token.secret);
@@ -127,12 +123,12 @@ impl Tokens {
             return Ok(self.fetch(&slot, &scope, client, false).await.unwrap_or(token.secret));
         }
         let _flight = slot.flight.lock().await;
-        let kept = lock(&slot.kept).clone();
+        let kept = slot.kept.lock().clone();
         // Somebody else's token may have come meanwhile.
         if let Some(token) = kept.filter(|token| token.is_good() && (!renew || token.since.elapsed() < AGAIN)) {
             return Ok(token.secret);
         }
-        if let Some((at, why, unreachable)) = *lock(&slot.failed)
+        if let Some((at, why, unreachable)) = *slot.failed.lock()
             && at.elapsed() < AGAIN
         {
             return Err(TokenTrouble::Refused { why, unreachable });
@@ -144,13 +140,13 @@ impl Tokens {
         match self.ask(scope, client, renew).await {
             Ok(token) => {
                 let secret = token.secret.clone();
-                *lock(&slot.kept) = Some(token);
-                *lock(&slot.failed) = None;
+                *slot.kept.lock() = Some(token);
+                *slot.failed.lock() = None;
                 Ok(secret)
             }
             Err(trouble) => {
                 if let TokenTrouble::Refused { why, unreachable } = trouble {
-                    *lock(&slot.failed) = Some((Instant::now(), why, unreachable));
+                    *slot.failed.lock() = Some((Instant::now(), why, unreachable));
                 }
                 Err(trouble)
             }
@@ -207,7 +203,7 @@ impl Tokens {
         if let Some(url) = &self.token_url {
             return Ok(url.clone());
         }
-        let kept = lock(&self.discovered).clone();
+        let kept = self.discovered.lock().clone();
         if let Some((url, _)) = kept.filter(|(_, since)| since.elapsed() < DISCOVERED) {
             return Ok(url);
         }
@@ -223,7 +219,7 @@ impl Tokens {
         let described = found.ok_or_else(|| refused("it does not describe itself"))?;
         let endpoint = Url::parse(&described.token_endpoint).ok().filter(is_safe);
         let endpoint = endpoint.ok_or_else(|| refused("it names an address that no secret is sent to"))?;
-        *lock(&self.discovered) = Some((endpoint.clone(), Instant::now()));
+        *self.discovered.lock() = Some((endpoint.clone(), Instant::now()));
         Ok(endpoint)
     }
 }
@@ -299,10 +295,6 @@ fn plus(text: &str) -> String {
 
 fn form(pairs: &[(&str, &str)]) -> String {
     pairs.iter().map(|(name, value)| format!("{name}={}", plus(value))).collect::<Vec<_>>().join("&")
-}
-
-fn lock<T>(held: &Mutex<T>) -> MutexGuard<'_, T> {
-    held.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

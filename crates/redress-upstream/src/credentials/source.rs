@@ -1,13 +1,8 @@
 //! Where a secret comes from: the environment, a file or a command, read again when it may have changed.
 
-use std::{
-    fmt,
-    path::PathBuf,
-    process::Stdio,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{fmt, path::PathBuf, process::Stdio, sync::Arc, time::Duration};
 
+use parking_lot::Mutex;
 use redress_core::Secret;
 use tokio::{io::AsyncReadExt as _, time::Instant};
 use zeroize::Zeroizing;
@@ -89,7 +84,7 @@ impl SourcedSecret {
     }
 
     fn kept(&self, lasts: Duration) -> Option<Secret> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.kept.lock();
         kept.as_ref().filter(|(_, since)| since.elapsed() < lasts).map(|(secret, _)| secret.clone())
     }
 
@@ -119,7 +114,7 @@ impl SourcedSecret {
             return Err(missing("holds more than one line"));
         }
         let secret = Secret::new(text);
-        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some((secret.clone(), Instant::now()));
+        *self.kept.lock() = Some((secret.clone(), Instant::now()));
         Ok(secret)
     }
 }
