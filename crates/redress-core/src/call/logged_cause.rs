@@ -95,7 +95,8 @@ struct SecretForm {
 }
 
 /// What `\w` stands for in a class of [`FORMS`]: every letter beyond ASCII, and whatever else is there. The letters of each
-/// script by themselves would take megabytes once they are compiled.
+/// script by themselves would take megabytes once they are compiled. Such a class stands outside of `(?i)`, for which each of
+/// a million characters would be looked up.
 const WORD: &str = r"[:word:][^\x00-\x7f]";
 
 /// In this order: a URL may hold what the later forms would find in it, and quotes come after the names before them.
@@ -109,8 +110,8 @@ static FORMS: LazyLock<Vec<SecretForm>> = LazyLock::new(|| {
         (r"(?i)\b(bearer|basic)\s+[a-z0-9._~+/=-]{6,}", "${1} [redacted]"),
         (
             concat!(
-                r"(?i)\b([\w.-]*(?:passw(?:or)?d|passphrase|pwd|secret|token|api[_-]?key|credentials?|private[_-]?key",
-                r#"|access[_-]?key|signature|session[_-]?id)[\w.-]*["'`]?\s*(?:=>|:=|=|:)\s*)"#,
+                r"(?i)\b((?-i:[\w.-]*)(?:passw(?:or)?d|passphrase|pwd|secret|token|api[_-]?key|credentials?|private[_-]?key",
+                r#"|access[_-]?key|signature|session[_-]?id)(?-i:[\w.-]*)["'`]?\s*(?:=>|:=|=|:)\s*)"#,
                 r#"(?:"(?:[^"\\]|\\.)*"?|'[^']*'?|[^\s,;&)}\]]+)"#
             ),
             "${1}[redacted]",
