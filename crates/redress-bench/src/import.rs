@@ -128,15 +128,15 @@ fn print_head() {
 }
 
 /// Each side with what it needs for nothing.
-type Measured = (Option<Listed>, Option<Listed>);
+type ImportSide = (Option<Listed>, Option<Listed>);
 
 fn print_row(
     document: &KeptDocument,
-    [ours, others @ ..]: [Measured; 3],
+    [ours, others @ ..]: [ImportSide; 3],
     from_yaml: Option<Listed>,
     empty: Option<Listed>,
 ) {
-    let beyond = |(listed, empty): Measured| {
+    let beyond = |(listed, empty): ImportSide| {
         let cpu_ms = listed?.cpu_ms - empty.map_or(0.0, |empty| empty.cpu_ms);
         Some(cpu_ms.max(0.1))
     };
@@ -153,7 +153,7 @@ fn print_row(
     );
     for other in others {
         let ratio = |theirs: Option<f64>, ours: Option<f64>| theirs.zip(ours).map(|(theirs, ours)| theirs / ours);
-        let peak = |side: Measured| side.0.map(|listed| listed.peak_mb);
+        let peak = |side: ImportSide| side.0.map(|listed| listed.peak_mb);
         match other.0 {
             None => row.push_str(" refused | | | | |"),
             Some(listed) => row.push_str(&format!(
