@@ -106,12 +106,14 @@ fn text(words: &Map<String, Value>) -> Value {
     if let Some(max) = length("maxLength") {
         made.truncate(max);
     }
-    if words
-        .get("pattern")
-        .and_then(Value::as_str)
-        .is_some_and(|pattern| pattern.contains("0-9") || pattern.contains("\\d"))
-    {
-        made = "1".repeat(made.len().max(1));
+    let pattern = words.get("pattern").and_then(Value::as_str).unwrap_or_default();
+    if pattern.contains("0-9") || pattern.contains("\\d") {
+        // `^AC[0-9a-f]{32}$` begins with letters of its own, and says how many digits follow.
+        let rest = pattern.strip_prefix('^').unwrap_or_default();
+        let begins = rest.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+        let count = pattern.rsplit_once('{').and_then(|(_, count)| count.strip_suffix("}$")?.parse::<usize>().ok());
+        let digits = count.unwrap_or_else(|| made.len().saturating_sub(begins.len()).max(1));
+        made = format!("{begins}{}", "1".repeat(digits));
     }
     made.into()
 }
