@@ -23,11 +23,11 @@ pub(crate) struct ChangedDocuments(pub(super) Vec<(usize, Option<SourceDocument>
 /// Looks for documents that have changed.
 #[derive(Default)]
 pub(crate) struct DocumentWatch {
-    files: Vec<WatchedFile>,
+    files: Vec<WatchedDocument>,
     addresses: Vec<WatchedAddress>,
 }
 
-struct WatchedFile {
+struct WatchedDocument {
     place: usize,
     stamps: FileStampList,
     looks: Debounce,
@@ -62,7 +62,7 @@ impl DocumentWatch {
             } else if let Some(document) = &one.document {
                 let stamps = document.stamps.clone();
                 let looks = Debounce::new(Some(seen(&stamps)));
-                watch.files.push(WatchedFile { place, stamps, looks });
+                watch.files.push(WatchedDocument { place, stamps, looks });
             }
         }
         watch

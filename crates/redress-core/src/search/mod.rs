@@ -15,7 +15,7 @@ use redress_contract::{OperationDeclaration, Schema};
 use serde_json::Value;
 
 use self::{
-    action::Action,
+    action::SearchAction,
     words::{telling, words},
 };
 
@@ -108,7 +108,7 @@ pub struct OperationIndex {
     /// Every word, with the places of the operations that have it, and how much of it each has.
     words: BTreeMap<String, Vec<(usize, f64)>>,
     /// What each operation is called, and what it does.
-    operations: Vec<(String, Action)>,
+    operations: Vec<(String, SearchAction)>,
 }
 
 impl OperationIndex {
@@ -118,7 +118,7 @@ impl OperationIndex {
         let mut read: Vec<[Vec<String>; FIELDS.len()]> = Vec::new();
         for operation in operations {
             read.push(FIELDS.map(|field| (field.read)(operation)));
-            index.operations.push((operation.tool_name(), Action::of(operation)));
+            index.operations.push((operation.tool_name(), SearchAction::of(operation)));
         }
         let mut average = [0.0; FIELDS.len()];
         for texts in &read {
@@ -169,7 +169,7 @@ impl OperationIndex {
                 *best = 0.0;
             }
         }
-        let wanted = Action::wanted(question);
+        let wanted = SearchAction::wanted(question);
         let all = asked.len().max(1) as f64;
         let mut found: Vec<(usize, f64)> = Vec::new();
         for (place, ((score, matched), (_, action))) in scores.into_iter().zip(&self.operations).enumerate() {

@@ -89,8 +89,9 @@ fn sources() -> Vec<String> {
 
 #[test]
 fn every_block_of_rust_in_a_guide_is_compiled() {
-    let doc_tests = ["crates/redress/src/lib.rs", "crates/redress-import/src/lib.rs"]
-        .map(|path| fs::read_to_string(workspace().join(path)).unwrap());
+    let doc_tests =
+        ["crates/redress/src/lib.rs", "crates/redress-check/src/lib.rs", "crates/redress-import/src/lib.rs"]
+            .map(|path| fs::read_to_string(workspace().join(path)).unwrap());
     let (sources, tested) = (sources(), doc_tests.concat());
     let is_rust = |block: &Block| block.tag.split(',').next() == Some("rust");
     let mut seen = 0;
