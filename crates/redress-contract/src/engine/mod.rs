@@ -262,7 +262,9 @@ mod tests {
             let typed = " files.remove --caller ada --state DIR`, where DIR is the state folder of this service.";
             let hint = problem.hint.replace(typed, "`.");
             assert_eq!(hint, code.hint(), "{code}");
-            assert_eq!(problem.effect, declared.effect(), "{code}");
+            // What only reads, as this example does, has changed nothing whatever the service behind it did.
+            let effect = if code == EngineCode::UpstreamUndeclared { Effect::None } else { declared.effect() };
+            assert_eq!(problem.effect, effect, "{code}");
             assert_eq!(&*problem.docs_url, code.code().docs_url(), "{code}");
 
             let verb = |value: Value| value["verb"].as_str().unwrap().to_owned();
