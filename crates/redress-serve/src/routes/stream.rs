@@ -86,6 +86,8 @@ impl Carried {
             let event = carried.next().await?;
             Some((Ok(event), carried))
         })
+        // What compresses a body asks it once more behind its end.
+        .fuse()
     }
 
     async fn next(&mut self) -> Option<SseEvent> {
