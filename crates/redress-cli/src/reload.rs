@@ -19,6 +19,9 @@ use redress_serve::{Faces, ServerHandle, systemd};
 use tokio::task::block_in_place;
 
 #[cfg(feature = "gateway")]
+use std::panic;
+
+#[cfg(feature = "gateway")]
 use crate::gateway::{ChangedDocuments, DocumentDifference, DocumentWatch, Gateway};
 use crate::{
     arguments,
@@ -158,7 +161,12 @@ impl Reloading {
 
     #[cfg(feature = "gateway")]
     fn take_documents(&mut self, changed: ChangedDocuments) -> Result<bool, CliError> {
-        let Some((gateway, differences)) = self.gateway.renewed(changed)? else { return Ok(false) };
+        // A document is somebody else's text, and whatever reading it does must not end the server.
+        let Ok(renewed) = panic::catch_unwind(panic::AssertUnwindSafe(|| self.gateway.renewed(changed))) else {
+            tracing::error!("a changed document could not be read, and the one before stays: reading it panicked");
+            return Ok(false);
+        };
+        let Some((gateway, differences)) = renewed? else { return Ok(false) };
         let base = self.setup.registry_of(&self.settings, gateway.operations())?;
         let (parts, reading) = self.parts.changed(&self.settings, &base)?;
         let registry = parts.around(&base, &self.settings);

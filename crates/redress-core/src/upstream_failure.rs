@@ -98,6 +98,13 @@ impl UpstreamFailure {
         self
     }
 
+    /// Says whether the service may have done something.
+    #[must_use]
+    pub fn with_effect(mut self, effect: Effect) -> UpstreamFailure {
+        self.effect = effect;
+        self
+    }
+
     /// Says how long to wait.
     #[must_use]
     pub fn with_retry_after_ms(mut self, ms: u64) -> UpstreamFailure {

@@ -142,6 +142,16 @@ pub(crate) struct Attempt {
 }
 
 impl Attempt {
+    /// What is waited for from now on is not the service.
+    pub(crate) fn pause(&mut self) -> Option<Instant> {
+        self.deadline.take()
+    }
+
+    /// It is the service again.
+    pub(crate) fn go_on(&mut self, deadline: Option<Instant>) {
+        self.deadline = deadline;
+    }
+
     /// The service answered, whatever it said.
     pub(crate) fn answered(mut self) {
         self.judged = true;

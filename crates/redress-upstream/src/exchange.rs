@@ -2,7 +2,7 @@
 
 use std::{sync::atomic::Ordering, time::Duration};
 
-use redress_contract::{Caller, Effect, Shape};
+use redress_contract::{Caller, Effect};
 use redress_core::{Ctx, UpstreamFailure};
 use redress_import::StatusPattern;
 use reqwest::{Method, Response, StatusCode, Url};
@@ -80,21 +80,21 @@ impl<'a> Exchange<'a> {
         }
         let keyed = match plan.idempotency_header.as_deref().map(|name| name.to_ascii_lowercase().parse()) {
             Some(Ok(name)) => {
-                // One key for all tries: the caller's own, where it sent one.
+                // One key for all tries: the caller's own, where it sent one, and no other caller's.
                 let key: reqwest::header::HeaderName = name;
-                let value = ctx.idempotency_key().map_or_else(new_key, str::to_owned);
+                let operation = planned.imported.operation.name().as_str();
+                let value = ctx.idempotency_key_for(operation).unwrap_or_else(new_key);
                 value.parse().map(|value| built.headers.insert(key, value)).is_ok()
             }
             Some(Err(_)) | None => false,
         };
-        let is_mutation = planned.imported.operation.shape() == Shape::Mutation;
         Ok(Exchange {
             upstream,
             planned,
             ctx,
             deadline: ctx.deadline().map(Instant::from_std),
             built,
-            repeatable: !is_mutation || keyed,
+            repeatable: !planned.may_change() || keyed,
             tries: 0,
             hops: 0,
             renewed: false,
@@ -129,17 +129,21 @@ impl<'a> Exchange<'a> {
     async fn open(&mut self) -> Result<Open, UpstreamFailure> {
         loop {
             let applied = self.credentials().await?;
+            if let BreakerState::Open { next_probe } = self.upstream.breaker.state() {
+                return Err(self.closed(next_probe));
+            }
+            // The place comes first: to wait for one is no fault of the service.
+            let permit =
+                self.upstream.gate.enter(self.ctx.caller().map_or("", Caller::id)).await.map_err(|no_room| {
+                    let details = json!({"upstream": self.upstream.config.name, "limit": no_room.limit});
+                    UpstreamFailure::overloaded().with_details(details).with_retry_after_ms(millis(no_room.retry_after))
+                })?;
             // Who gives a service less time than the operation has must not be able to shut it for others.
             let fair = self.deadline.filter(|_| !self.ctx.is_hurried());
             let attempt = match self.upstream.breaker.admit(fair) {
                 Ok(attempt) => attempt,
                 Err(pause) => return Err(self.closed(pause)),
             };
-            let permit =
-                self.upstream.gate.enter(self.ctx.caller().map_or("", Caller::id)).await.map_err(|no_room| {
-                    let details = json!({"upstream": self.upstream.config.name, "limit": no_room.limit});
-                    UpstreamFailure::overloaded().with_details(details).with_retry_after_ms(millis(no_room.retry_after))
-                })?;
             let client = self.upstream.clients.get().await;
             self.upstream.counters.sent.fetch_add(1, Ordering::Relaxed);
             let error = match client.execute(self.request(&applied)).await {
@@ -189,12 +193,15 @@ impl<'a> Exchange<'a> {
 
     /// Reads the answer, and says whether the request is to be sent again because of it.
     async fn read(&mut self, open: Open) -> Result<Next, UpstreamFailure> {
-        let Open { response, applied, attempt, permit } = open;
+        let Open { response, applied, mut attempt, permit } = open;
         let max = self.upstream.config.max_response;
         let (ctx, reserved) = (self.ctx, &mut self.reserved);
         let reserve = async |bytes| {
             if !std::mem::replace(reserved, true) {
+                // To wait for room here is no fault of the service either.
+                let deadline = attempt.pause();
                 ctx.reserve(bytes).await;
+                attempt.go_on(deadline);
             }
         };
         let read = if self.built.method == Method::HEAD {
@@ -265,7 +272,9 @@ impl<'a> Exchange<'a> {
         let said = answer.location.as_ref().and_then(|value| value.to_str().ok());
         let target = said.and_then(|said| self.built.url.join(said).ok());
         match target.filter(|target| is_same_origin(target, &self.built.url)) {
-            Some(_) if self.hops >= MAX_HOPS => Err(undeclared(&self.upstream.config.name, answer, "redirect")),
+            Some(_) if self.hops >= MAX_HOPS => {
+                Err(undeclared(&self.upstream.config.name, answer, "redirect").with_effect(self.planned.effect()))
+            }
             other => Ok(other),
         }
     }
@@ -294,8 +303,7 @@ impl<'a> Exchange<'a> {
     }
 
     fn unreachable(&self, error: &reqwest::Error, never_made: bool) -> UpstreamFailure {
-        let is_query = self.planned.imported.operation.shape() != Shape::Mutation;
-        let effect = if never_made || is_query { Effect::None } else { Effect::Unknown };
+        let effect = if never_made { Effect::None } else { self.planned.effect() };
         let reason = match (never_made, error.is_timeout()) {
             (true, _) => "connect",
             (false, true) => "timeout",
@@ -316,7 +324,8 @@ impl<'a> Exchange<'a> {
     /// Bytes that are no answer of HTTP.
     fn garbage(&self, reason: &'static str) -> UpstreamFailure {
         self.upstream.note(reason);
-        UpstreamFailure::undeclared().with_details(json!({"upstream": self.upstream.config.name, "reason": reason}))
+        let details = json!({"upstream": self.upstream.config.name, "reason": reason});
+        UpstreamFailure::undeclared().with_effect(self.planned.effect()).with_details(details)
     }
 }
 

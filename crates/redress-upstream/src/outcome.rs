@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use redress_contract::{Effect, Json, Shape};
+use redress_contract::{Effect, Json};
 use redress_core::{DynamicFailure, Fail, Outcome, UpstreamFailure};
 use redress_import::{ResponsePlan, StatusPattern};
 use reqwest::StatusCode;
@@ -36,7 +36,7 @@ pub(crate) fn outcome(inner: &Inner, planned: &Planned, input: &Map<String, Valu
         Ok(read) => read,
         Err(unfit) => {
             inner.failed();
-            return Err(undeclared(upstream, &answer, unfit.as_str()).into());
+            return Err(undeclared(upstream, &answer, unfit.as_str()).with_effect(planned.effect()).into());
         }
     };
     match code {
@@ -144,8 +144,7 @@ fn unplanned(upstream: &str, planned: &Planned, answer: &Answer) -> Fail<Dynamic
             UpstreamFailure::credentials_required().with_details(details).into()
         }
         429 | 502 | 503 | 504 => {
-            let is_query = planned.imported.operation.shape() != Shape::Mutation;
-            let effect = if is_query || status == 429 { Effect::None } else { Effect::Unknown };
+            let effect = if status == 429 { Effect::None } else { planned.effect() };
             let failure = UpstreamFailure::unreachable(effect);
             let failure = failure.with_details(json!({"upstream": upstream, "status": status, "reason": "busy"}));
             match advice::retry_after(&answer.headers, SystemTime::now()) {
@@ -153,8 +152,8 @@ fn unplanned(upstream: &str, planned: &Planned, answer: &Answer) -> Fail<Dynamic
                 None => failure.into(),
             }
         }
-        300..=399 => undeclared(upstream, answer, "redirect").into(),
-        _ => undeclared(upstream, answer, "status").into(),
+        300..=399 => undeclared(upstream, answer, "redirect").with_effect(planned.effect()).into(),
+        _ => undeclared(upstream, answer, "status").with_effect(planned.effect()).into(),
     }
 }
 

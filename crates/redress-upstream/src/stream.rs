@@ -40,7 +40,7 @@ pub(crate) async fn events(
         attempt.answered();
         return match read {
             Ok(answer) => {
-                let failure = undeclared(&inner.config.name, &answer, "content_type");
+                let failure = undeclared(&inner.config.name, &answer, "content_type").with_effect(planned.effect());
                 match outcome(inner, planned, &Map::new(), answer) {
                     Err(failed) => Err(failed),
                     Ok(_) => Err(failure.into()),

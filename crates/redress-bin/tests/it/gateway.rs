@@ -30,6 +30,15 @@ paths:
           content: {application/json: {schema: {type: object, properties: {error: {type: string}}}}}
 "#;
 
+/// Whoever may change files would choose where requests go.
+#[test]
+fn a_folder_that_can_be_changed_does_not_hold_a_document() {
+    let place = Place::new().with("shop.yaml", SHOP);
+    let refused = place.run(&["serve", "--openapi", "shop.yaml", "--write", "--json"]);
+    assert_eq!((refused.code, &refused.json()["code"]), (2, &json!("ROOT_NOT_APART")), "{}", refused.seen());
+    assert!(refused.seen().contains("shop.yaml"), "{}", refused.seen());
+}
+
 /// A service of plain sockets: it knows one order, does not know another, and is a teapot otherwise.
 fn service() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -34,7 +34,11 @@ pub(crate) fn check(settings: &ServeSettings) -> Result<(), CliError> {
     let told = log.chain(settings.telemetry.headers_file.clone());
     let access = access.paths().map(|path| path.clone());
     let secrets = settings.upstreams.iter().flat_map(|upstream| upstream.private()).cloned();
+    // Whoever may change files would choose where requests are sent to, with the operator's credentials (SSRF).
+    let decisive = settings.upstreams.iter().filter(|_| settings.write).flat_map(|upstream| upstream.decisive());
+    let decisive = decisive.map(Path::to_owned);
     let private = configuration.into_iter().chain(access).chain(tls).chain(state).chain(told).chain(secrets);
+    let private = private.chain(decisive);
     // All of them at once, or whoever moves one out of the folder is told of the next.
     let mut held: Vec<String> = Vec::new();
     for path in private.filter(|path| is_inside(path, &root)) {

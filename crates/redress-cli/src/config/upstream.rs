@@ -126,6 +126,13 @@ impl UpstreamTable {
         document.into_iter().chain(overlays).chain(credentials.map(PathBuf::as_path))
     }
 
+    /// The files that say where requests go and with what, and that are not secret: whoever changed one would choose that.
+    pub(crate) fn decisive(&self) -> impl Iterator<Item = &Path> {
+        let document = Some(self.openapi.as_path()).filter(|path| !is_address(path));
+        let programs = self.credentials.values().flat_map(CredentialTable::programs);
+        document.into_iter().chain(self.overlays.iter().map(PathBuf::as_path)).chain(programs)
+    }
+
     /// The files of its secrets.
     pub(crate) fn private(&self) -> impl Iterator<Item = &PathBuf> {
         self.credentials.values().flat_map(CredentialTable::paths)
@@ -209,6 +216,15 @@ impl SecretTable {
 }
 
 impl CredentialTable {
+    /// The programs that are asked for secrets.
+    fn programs(&self) -> impl Iterator<Item = &Path> {
+        let parts = [&self.user, &self.password, &self.client_id, &self.client_secret];
+        let commands = parts.into_iter().flatten().filter_map(|part| part.command.as_ref());
+        // A bare name is looked for where programs are installed.
+        let named = commands.chain(&self.command).filter_map(|command| command.first());
+        named.filter(|program| program.contains('/')).map(Path::new)
+    }
+
     /// The secret that it is itself.
     pub(crate) fn secret(&self) -> SecretTable {
         SecretTable { env: self.env.clone(), file: self.file.clone(), command: self.command.clone() }

@@ -83,6 +83,9 @@ impl Gateway {
         &self,
         changed: ChangedDocuments,
     ) -> Result<Option<(Gateway, Vec<DocumentDifference>)>, CliError> {
+        if changed.0.is_empty() {
+            return Ok(None);
+        }
         let (mut next, mut differences) = (self.clone(), Vec::new());
         for (place, document) in changed.0 {
             let Some(one) = next.served.get_mut(place) else { continue };

@@ -10,12 +10,15 @@ use std::{
 };
 
 use redress_contract::{Caller, Contract, FailureDeclaration, OperationDeclaration, RequestId};
+use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     Account, ArgumentMissing, Face, ProgressListener, Registry, Secret,
     call::{ask::AskContext, budget::AnswerRoom},
+    client_prefix,
+    hex::hex,
     registry::RegisteredOperation,
 };
 
@@ -94,9 +97,30 @@ impl Ctx {
         self.session_id.as_deref()
     }
 
-    /// The idempotency key that came with the call, to be passed on to what it changes.
+    /// The idempotency key that came with the call, as the caller chose it.
     pub fn idempotency_key(&self) -> Option<&str> {
         self.idempotency_key.as_deref()
+    }
+
+    /// The key to be passed on to another service, of a call of `operation`: the same for the same key of the same caller, and
+    /// of nobody else. Two callers may choose the same key, and to that service they are one.
+    pub fn idempotency_key_for(&self, operation: &str) -> Option<String> {
+        let key = self.idempotency_key()?;
+        let mut hash = Sha256::new();
+        for part in [&*self.key_holder(), operation, key] {
+            hash.update(part.len().to_le_bytes());
+            hash.update(part);
+        }
+        Some(hex(&hash.finalize()))
+    }
+
+    /// Whose key or allowance it is. Two strangers who choose the same key must not get each other's outcome.
+    pub(crate) fn key_holder(&self) -> String {
+        match (&self.caller, self.peer) {
+            (Some(caller), _) => caller.id().to_owned(),
+            (None, Some(peer)) => format!("\0{}", client_prefix(peer)),
+            (None, None) => String::new(),
+        }
     }
 
     /// The last item that the reader of a resumable stream saw.

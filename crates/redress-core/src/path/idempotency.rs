@@ -13,7 +13,7 @@ use super::{
     prepare::{ReadyHandler, RunningHandler},
 };
 use crate::{
-    Begin, Exhausted, IdempotencyKey, IdempotencyStore, Recorded, Refusal, Settled, client_prefix,
+    Begin, Exhausted, IdempotencyKey, IdempotencyStore, Recorded, Refusal, Settled,
     offload::{LARGE, offload},
     registry::RegisteredOperation,
 };
@@ -50,15 +50,6 @@ impl Call {
         FailedCall::new(Refusal::needless_key().into_problem())
     }
 
-    /// Whose key or allowance it is. Two strangers who choose the same key must not get each other's outcome.
-    pub(super) fn key_holder(&self) -> String {
-        match (&self.ctx.caller, self.ctx.peer) {
-            (Some(caller), _) => caller.id().to_owned(),
-            (None, Some(peer)) => format!("\0{}", client_prefix(peer)),
-            (None, None) => String::new(),
-        }
-    }
-
     /// Claims the key, or finds what became of it before. A call whose quota is used up claims none: it would write twice
     /// for nothing, however often it is made.
     pub(super) async fn claim(
@@ -69,7 +60,7 @@ impl Call {
         exhausted: Option<&Exhausted>,
     ) -> Result<Claimed<'_>, Box<FailedCall>> {
         let key = IdempotencyKey {
-            caller: self.key_holder(),
+            caller: self.ctx.key_holder(),
             operation: entry.declaration.name().clone(),
             key: Arc::clone(key),
         };
@@ -158,6 +149,8 @@ impl Claim<'_> {
             Some(_) if !bad.problem.retryable => kept(),
             // Only the declaration can promise that nothing was changed.
             Some(_) if bad.problem.effect == Effect::None => Settled::Free,
+            // So can a handler that has found out that another service did nothing, or was sent nothing.
+            None if bad.nothing_done => Settled::Free,
             Some(_) | None => self.cut_off(),
         }
     }

@@ -144,7 +144,15 @@ impl Call {
         let problem = self.declared(entry, prepared, &*failure, dynamic, details);
         let printed = Some(prepared.printed(&problem));
         let next_fits = prepared.next_fits(&self.ctx.registry);
-        Box::new(FailedCall { problem, printed, failure: Some(failure), fault: None, cause: None, next_fits })
+        Box::new(FailedCall {
+            problem,
+            printed,
+            failure: Some(failure),
+            fault: None,
+            cause: None,
+            next_fits,
+            nothing_done: false,
+        })
     }
 
     /// A failure that is not among those that the operation declares: only its code leaves.
@@ -260,12 +268,14 @@ impl Call {
         }
         let details = (!details.is_empty()).then(|| Json::of(&details).ok()).flatten();
         let mut problem = self.engine(code, details, failure.retry_after_ms);
-        // Whatever a service answers, a call that only reads has changed nothing there.
-        let effect = if self.shape_called() == Shape::Mutation { failure.effect } else { Effect::None };
+        // Whatever a service answers, a call that only reads has changed nothing there. What streams may have been a request that
+        // changes something; the handler knows.
+        let effect = if self.shape_called() == Shape::Query { Effect::None } else { failure.effect };
         problem.effect = effect;
+        let shape = if effect == Effect::None { self.shape_called() } else { Shape::Mutation };
         let recovery = Prepared::engine(code).declaration.recovery();
         let retryable = Prepared::engine(code).declaration.retryable();
-        problem.retry = Retry::advise(retryable, effect, self.shape_called(), self.started(), recovery);
+        problem.retry = Retry::advise(retryable, effect, shape, self.started(), recovery);
         problem.retryable = retryable && problem.retry.says_yes();
         if problem.retryable {
             problem.retry_after_ms.get_or_insert(COME_AGAIN_MS);
@@ -276,6 +286,7 @@ impl Call {
             }
         }
         let mut bad = FailedCall::new(problem);
+        bad.nothing_done = failure.effect == Effect::None;
         if code == EngineCode::ResultTooLarge {
             self.made_all_the_same(&mut bad);
         }

@@ -44,7 +44,7 @@ impl Call {
             tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), "a call has a quota and nothing counts it, so it is refused");
             return Err(Call::cannot_keep().into());
         };
-        let caller = self.key_holder();
+        let caller = self.ctx.key_holder();
         let reserved = self.within(async { Ok(store.reserve(&caller, &shares).await) }).await?;
         match reserved {
             Ok(hold) => Ok(Some(QuotaReservation::Held(hold))),

@@ -305,6 +305,8 @@ pub(crate) struct FailedCall {
     pub(crate) cause: Option<Kind>,
     /// Whether the inputs of its next actions are known to fit.
     pub(crate) next_fits: bool,
+    /// Whether it is known that another service, which it is about, has done nothing.
+    pub(crate) nothing_done: bool,
 }
 
 /// Why a call goes no further.
@@ -323,7 +325,15 @@ impl From<Box<FailedCall>> for CallStop {
 
 impl FailedCall {
     pub(super) fn new(problem: Problem) -> Box<FailedCall> {
-        Box::new(FailedCall { problem, printed: None, failure: None, fault: None, cause: None, next_fits: false })
+        Box::new(FailedCall {
+            problem,
+            printed: None,
+            failure: None,
+            fault: None,
+            cause: None,
+            next_fits: false,
+            nothing_done: false,
+        })
     }
 
     /// The same ending, told to the observers as this fault.

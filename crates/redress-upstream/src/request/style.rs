@@ -52,7 +52,9 @@ const IN_QUERY: &AsciiSet = &UNRESERVED
     .remove(b'[')
     .remove(b']');
 const QUERY: &AsciiSet = &IN_QUERY.remove(b'&').remove(b'=').remove(b'+').remove(b'%');
-const COOKIE: &AsciiSet = &percent_encoding::CONTROLS.add(b' ').add(b'"').add(b',').add(b';').add(b'\\').add(b'%');
+/// `&` too: it stands between the members of what is taken apart, and becomes the end of a cookie.
+const COOKIE: &AsciiSet =
+    &percent_encoding::CONTROLS.add(b' ').add(b'"').add(b',').add(b';').add(b'\\').add(b'%').add(b'&');
 
 /// `text` with everything encoded that is not allowed.
 pub(super) fn encoded(text: &str, allowed: Allowed) -> String {

@@ -35,15 +35,39 @@ async fn a_mutation_with_a_key_is_sent_again_with_the_same_key() {
 }
 
 #[tokio::test]
-async fn the_key_of_a_caller_is_passed_on() {
+async fn the_key_of_a_caller_is_passed_on_as_nobody_elses() {
     let (service, address) = Service::start([Reply::json(201, &json!({"id": 1}))]).await;
     let (registry, _) = things(config(address));
     if !registry.operation("things.make_keyed").unwrap().takes_idempotency_key() {
         panic!("an operation whose service takes a key takes one");
     }
-    let request = request(json!({})).with_idempotency_key("order-17");
-    assert!(registry.call("things.make_keyed", request).await.is_ok());
-    assert_eq!(service.asked()[0].headers["idempotency-key"], "order-17");
+    let keyed = |caller: &str, key: &str| {
+        request(json!({})).with_caller(redress_core::contract::Caller::new(caller)).with_idempotency_key(key)
+    };
+    for (caller, key) in [("ada", "order-17"), ("ben", "order-17"), ("ada", "order-18")] {
+        assert!(registry.call("things.make_keyed", keyed(caller, key)).await.is_ok());
+    }
+    // Another registry, as after a restart, has forgotten what became of the first call.
+    let (restarted, _) = things(config(address));
+    assert!(restarted.call("things.make_keyed", keyed("ada", "order-17")).await.is_ok());
+    let sent: Vec<_> = service.asked().iter().map(|asked| asked.headers["idempotency-key"].clone()).collect();
+    assert_eq!((sent.len(), sent[0].len()), (4, 64));
+    assert!(sent[0] != sent[1] && sent[0] != sent[2] && sent[1] != sent[2], "to the service all callers are one");
+    assert_eq!(sent[0], sent[3]);
+}
+
+/// Nothing was sent, which the caller is told: so the same key is as good as before.
+#[tokio::test]
+async fn a_key_is_not_used_up_by_a_call_of_which_nothing_was_sent() {
+    let (service, address) = Service::start([Reply::json(201, &json!({"id": 1}))]).await;
+    let mut away = config("127.0.0.1:9".parse().unwrap());
+    away.retries = 0;
+    let (registry, _) = things(away);
+    for _ in 0..2 {
+        let envelope = registry.call("things.make_keyed", request(json!({})).with_idempotency_key("k")).await;
+        assert_eq!(envelope.code(), Some("UPSTREAM_UNREACHABLE"));
+    }
+    drop((service, address));
 }
 
 #[tokio::test]

@@ -22,6 +22,20 @@ paths:
         404: {description: None., content: {application/json: {schema: {type: object}}}}
 "#;
 
+/// A stream that is asked for by POST may have begun something: it is not asked for again, and nobody is told that it is safe to.
+#[tokio::test]
+async fn a_stream_that_may_have_begun_something_is_not_asked_for_again() {
+    let (service, address) = Service::start([Reply::of(503, "", "")]).await;
+    for (method, asked, effect, retry) in [("get:", 3, "none", "safe"), ("post:", 1, "unknown", "unsafe")] {
+        let before = service.asked().len();
+        let upstream = Upstream::new(imported(&TICKS.replace("get:", method)), config(address)).unwrap();
+        let failed = registry([upstream]).subscribe("ticks.watch_ticks", request(json!({}))).await.err().unwrap();
+        let problem: Value = serde_json::from_slice(&failed.into_bytes()).unwrap();
+        assert_eq!(service.asked().len() - before, asked, "{method}");
+        assert_eq!((&problem["effect"], &problem["retry"]), (&json!(effect), &json!(retry)), "{method} {problem}");
+    }
+}
+
 async fn read(address: std::net::SocketAddr) -> (Vec<Value>, Option<String>) {
     let upstream = Upstream::new(imported(TICKS), config(address)).unwrap();
     let registry = registry([upstream]);
