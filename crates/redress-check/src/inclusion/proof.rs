@@ -267,6 +267,8 @@ impl Proof {
             self.differs(Facet::Type, admitted, types);
         }
         let wanted: Option<Vec<&Value>> = match (larger.get("const"), larger.get("enum")) {
+            // Both hold where both are said.
+            (Some(one), Some(Value::Array(several))) => Some(several.iter().filter(|value| same(one, value)).collect()),
             (Some(one), _) => Some(vec![one]),
             (None, Some(Value::Array(several))) => Some(several.iter().collect()),
             (None, _) => None,
